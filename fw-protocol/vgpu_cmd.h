@@ -324,6 +324,9 @@ _Static_assert(sizeof(struct vgpu_symbol) == 32, "wire layout");
 #define VGPU_SYM_GLOBAL 2u
 #define VGPU_SYM_CONST 3u
 #define VGPU_SYM_MANAGED 4u             /* in the client's window, at the same address on both sides */
+#define VGPU_SYM_TEXTURE 5u             /* a reference: what vgpu_texture.h has lies there; the host writes it, no variable of the program's */
+#define VGPU_SYM_SURFACE 6u
+#define VGPU_SYM_SAMPLER 7u
 
 /* How long something took, many times over. n[i]: those of at most VGPU_TIMES_NS(i), and more than the one before; the last: longer ones. */
 #define VGPU_TIMES 14u

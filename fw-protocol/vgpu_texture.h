@@ -43,6 +43,8 @@ struct vgpu_texture {
 	uint32_t first_layer, all_layers;       /* all_layers: of the array */
 };
 
+#define VGPU_TEXTURE_ROOM 128u                  /* of a .texref or .surfref of a module, VGPU_SYM_TEXTURE: zero, then one of these, for whose handle its address stands */
+
 /* Where a level lies, and how large it is. height, depth, layers: 0 where there is no such dimension. */
 struct vgpu_level {
 	uint32_t width, height, depth;

@@ -164,6 +164,7 @@ void vg_ctx_destroy(struct vg_ctx *c)
 	vg_deferred_drop_ctx(c);
 	vg_event_drop_ctx(c);
 	vg_array_drop_ctx(c);
+	vg_ref_drop_ctx(c);
 	vg_pool_drop_ctx(c);
 	vg_mem_drop_ctx(c);
 	vg_delete(VG_CONTEXT, c);

@@ -228,6 +228,7 @@ void vg_vmm_drop_ctx(struct vg_ctx *c);          /* driver/vmm.c */
 void vg_pool_drop_ctx(struct vg_ctx *c);         /* driver/pool_cache.c */
 void vg_event_drop_ctx(struct vg_ctx *c);        /* driver/event.c */
 void vg_array_drop_ctx(struct vg_ctx *c);        /* driver/texture.c */
+void vg_ref_drop_ctx(struct vg_ctx *c);          /* driver/texref.c: those of no module */
 struct vg_mem;
 void vg_pool_lost(const struct vg_mem *m);       /* one of a pool's allocations is gone, and not to the pool (driver/pool.c) */
 bool vg_pools_spare(void);                       /* memory runs out: gives back what pools keep; false: nothing */
@@ -540,6 +541,7 @@ struct vg_module {
 	struct vg_module *next, **prev;
 	struct vg_library *library;
 	void *managed;                  /* its managed variables, or NULL */
+	struct vg_ref *refs;            /* those that were asked for (driver/texref.c) */
 };
 
 struct vg_library {
@@ -616,6 +618,16 @@ struct vg_mipmap {
 	uint64_t ctx_handle, va, bytes;
 	uint32_t levels;
 	struct vg_array *level[VG_LEVELS];
+};
+
+/* driver/texref.c */
+struct vg_ref {
+	uint64_t handle, handle_next;
+	struct vg_ctx *ctx;
+	uint64_t ctx_handle;
+	uint64_t va;                    /* its descriptor, in its module; 0: of none */
+	struct vg_ref *next;            /* of the module's, or of those that are no module's */
+	struct vg_bound *bound;         /* to what, and how it is read */
 };
 
 /* driver/green.c */

@@ -37,6 +37,7 @@ static const struct { uint32_t bytes, count; } sizes[VG_TYPES] = {
 	[VG_LINK] = { sizeof(struct vg_link), 1u << 16 },
 	[VG_ARRAY] = { sizeof(struct vg_array), 1u << 16 },
 	[VG_MIPMAP] = { sizeof(struct vg_mipmap), 1u << 14 },
+	[VG_REF] = { sizeof(struct vg_ref), 1u << 16 },
 	[VG_GREEN] = { sizeof(struct vg_green), 1u << 12 },
 };
 

@@ -39,6 +39,7 @@ enum vg_type {
 	VG_ARRAY,
 	VG_GREEN,
 	VG_MIPMAP,
+	VG_REF,
 	VG_TYPES
 };
 

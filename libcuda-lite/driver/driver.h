@@ -164,6 +164,11 @@ bool vg_module_variable(uint64_t addr, struct vg_mem *out);     /* of some conte
 bool vg_ctx_variable(struct vg_ctx *c, uint64_t addr, struct vg_mem *out);
 const struct vgpu_symbol *vg_module_find(struct vg_module *m, const char *name, uint32_t *index);
 const char *vg_symbol_name(const struct vg_module *m, const struct vgpu_symbol *s);
+static inline bool vg_is_variable(const struct vgpu_symbol *s)
+{
+	return s->kind == VGPU_SYM_GLOBAL || s->kind == VGPU_SYM_CONST || s->kind == VGPU_SYM_MANAGED;
+}
+void vg_refs_free(struct vg_module *m);         /* texref.c: with the module */
 struct vg_func *vg_module_func(struct vg_module *m, uint32_t index);
 uint32_t vg_func_load(struct vg_func *f);
 /* context.c: before a function with these VGPU_FN_USES_* can run; what it needs is there from then on, of the size that was set. */

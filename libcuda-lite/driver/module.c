@@ -241,6 +241,7 @@ static void forget(struct vg_module *m)
 	for (uint32_t i = 0; m->funcs && i < m->nsyms; i++)
 		if (m->funcs[i])
 			vg_func_free(m->funcs[i]);
+	vg_refs_free(m);
 	free(m->funcs);
 	free(m->hash);
 	free(m->table);
@@ -372,7 +373,7 @@ bool vg_ctx_variable(struct vg_ctx *c, uint64_t addr, struct vg_mem *out)
 		for (uint32_t i = 0; i < m->nsyms && !hit; i++) {
 			const struct vgpu_symbol *s = &symbols(m)[i];
 
-			hit = s->kind != VGPU_SYM_FUNC && addr - s->address < s->bytes;
+			hit = vg_is_variable(s) && addr - s->address < s->bytes;
 			if (hit)
 				*out = (struct vg_mem){ .start = s->address, .bytes = s->bytes, .kind = VG_MEM_DEVICE,
 							.ordinal = c->ordinal, .ctx = c };
@@ -699,7 +700,7 @@ CUresult cuModuleGetGlobal_v2(CUdeviceptr *ptr, size_t *bytes, CUmodule h, const
 		return CUDA_ERROR_INVALID_VALUE;
 	VG_TRY(module_of(h, &m));
 	s = vg_module_find(m, name, NULL);
-	if (!s || s->kind == VGPU_SYM_FUNC)
+	if (!s || !vg_is_variable(s))
 		return CUDA_ERROR_NOT_FOUND;
 	if (ptr)
 		*ptr = s->address;

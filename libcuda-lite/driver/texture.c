@@ -4,7 +4,7 @@
  * better. An object is a descriptor in device memory, and its handle the address of that (fw-protocol/vgpu_texture.h), which only the cpu
  * engine understands: on others the calls answer NOT_SUPPORTED.
  *
- * Called by programs and by copy.c (vg_array_side).
+ * Called by programs, by copy.c (vg_array_side) and texref.c.
  */
 #include "driver.h"
 #include "texture.h"
@@ -18,7 +18,7 @@
 static struct vg_lock lock;
 static struct vg_texture *objects;
 
-static uint32_t format_bytes(CUarray_format f)
+uint32_t vg_format_bytes(CUarray_format f)
 {
 	switch ((int)f) {
 	case CU_AD_FORMAT_UNSIGNED_INT8: case CU_AD_FORMAT_SIGNED_INT8: return 1;
@@ -32,10 +32,9 @@ static uint32_t format_bytes(CUarray_format f)
 static bool block_compressed(CUarray_format f) { return (unsigned)f >= 0x91 && (unsigned)f <= 0x9e; }
 static bool other_format(CUarray_format f) { return (unsigned)f >= 0x50 && (unsigned)f <= 0xcb; }
 
-static bool by_cpu(const struct vg_ctx *c) { return !strncmp(vg.info[c->ordinal].engine, "cpu", 3); }
+bool vg_texture_able(const struct vg_ctx *c) { return !strncmp(vg.info[c->ordinal].engine, "cpu", 3); }
 
-/* Of an array whose context is still there. */
-static CUresult array_of(CUarray h, struct vg_array **a)
+CUresult vg_array_of(CUarray h, struct vg_array **a)
 {
 	VG_READY();
 	*a = vg_get(VG_ARRAY, (uint64_t)(uintptr_t)h);
@@ -89,7 +88,7 @@ static CUresult check_array(const CUDA_ARRAY3D_DESCRIPTOR *d)
 {
 	bool layered = d->Flags & CUDA_ARRAY3D_LAYERED, cube = d->Flags & CUDA_ARRAY3D_CUBEMAP;
 
-	if (!format_bytes(d->Format) || (d->NumChannels != 1 && d->NumChannels != 2 && d->NumChannels != 4) || !d->Width ||
+	if (!vg_format_bytes(d->Format) || (d->NumChannels != 1 && d->NumChannels != 2 && d->NumChannels != 4) || !d->Width ||
 	    (d->Depth && !d->Height && !layered))
 		return block_compressed(d->Format) ? vg_unsupported("an array of block-compressed texels") :
 		       other_format(d->Format) ? vg_unsupported("an array of such a format") : CUDA_ERROR_INVALID_VALUE;
@@ -114,7 +113,7 @@ static struct vg_array *array_new(struct vg_ctx *c, const CUDA_ARRAY3D_DESCRIPTO
 	a->format = (uint8_t)d->Format;
 	a->channels = (uint8_t)d->NumChannels;
 	a->flags = d->Flags;
-	a->texel = format_bytes(d->Format) * d->NumChannels;
+	a->texel = vg_format_bytes(d->Format) * d->NumChannels;
 	v = vgpu_texture_level((uint32_t)d->Width, (uint32_t)d->Height, layers ? 0 : (uint32_t)d->Depth, layers, a->texel, level);
 	a->width = v.width;
 	a->height = v.height;
@@ -135,7 +134,7 @@ static CUresult may_begin(const void *out, const CUDA_ARRAY3D_DESCRIPTOR *d, str
 	VG_TRY(check_array(d));
 	VG_SAFE();
 	VG_TRY(vg_current(c));
-	return by_cpu(*c) ? CUDA_SUCCESS : vg_unsupported("a CUDA array on this device's engine");
+	return vg_texture_able(*c) ? CUDA_SUCCESS : vg_unsupported("a CUDA array on this device's engine");
 }
 
 CUresult cuArray3DCreate_v2(CUarray *array, const CUDA_ARRAY3D_DESCRIPTOR *d)
@@ -176,7 +175,7 @@ CUresult cuArray3DGetDescriptor_v2(CUDA_ARRAY3D_DESCRIPTOR *d, CUarray array)
 {
 	struct vg_array *a;
 
-	VG_TRY(array_of(array, &a));
+	VG_TRY(vg_array_of(array, &a));
 	if (!d)
 		return CUDA_ERROR_INVALID_VALUE;
 	d->Width = a->width;
@@ -192,7 +191,7 @@ CUresult cuArrayGetDescriptor_v2(CUDA_ARRAY_DESCRIPTOR *d, CUarray array)
 {
 	struct vg_array *a;
 
-	VG_TRY(array_of(array, &a));
+	VG_TRY(vg_array_of(array, &a));
 	if (!d)
 		return CUDA_ERROR_INVALID_VALUE;
 	d->Width = a->width;
@@ -223,7 +222,7 @@ CUresult cuArrayDestroy(CUarray array)
 {
 	struct vg_array *a;
 
-	VG_TRY(array_of(array, &a));
+	VG_TRY(vg_array_of(array, &a));
 	if (a->mipmap)
 		return CUDA_ERROR_INVALID_HANDLE;       /* a level goes with the others */
 	VG_TRY(end_and_give_back(a->ctx, a->va));
@@ -237,7 +236,7 @@ CUresult cuArrayGetPlane(CUarray *plane, CUarray array, unsigned int i)
 	struct vg_array *a;
 
 	(void)i;
-	VG_TRY(array_of(array, &a));
+	VG_TRY(vg_array_of(array, &a));
 	(void)plane;
 	return CUDA_ERROR_INVALID_VALUE;
 }
@@ -246,7 +245,7 @@ CUresult cuArrayGetSparseProperties(CUDA_ARRAY_SPARSE_PROPERTIES *p, CUarray arr
 {
 	struct vg_array *a;
 
-	VG_TRY(array_of(array, &a));
+	VG_TRY(vg_array_of(array, &a));
 	(void)p;
 	return CUDA_ERROR_INVALID_VALUE;
 }
@@ -255,7 +254,7 @@ CUresult cuArrayGetMemoryRequirements(CUDA_ARRAY_MEMORY_REQUIREMENTS *r, CUarray
 {
 	struct vg_array *a;
 
-	VG_TRY(array_of(array, &a));
+	VG_TRY(vg_array_of(array, &a));
 	(void)r;
 	return vg_device_ok(dev) ? CUDA_ERROR_INVALID_VALUE : CUDA_ERROR_INVALID_DEVICE;
 }
@@ -384,7 +383,7 @@ CUresult vg_array_side(CUarray h, uint64_t *addr, uint64_t *pitch, uint64_t *row
 {
 	struct vg_array *a;
 
-	VG_TRY(array_of(h, &a));
+	VG_TRY(vg_array_of(h, &a));
 	*addr = a->va;
 	*pitch = a->pitch;
 	*rows = a->height ? a->height : 1;
@@ -397,7 +396,7 @@ uint32_t vg_array_element(CUarray h)
 {
 	struct vg_array *a;
 
-	return array_of(h, &a) ? 0 : a->texel;
+	return vg_array_of(h, &a) ? 0 : a->texel;
 }
 
 /* ---- objects ---- */
@@ -433,7 +432,7 @@ static CUresult resource(const CUDA_RESOURCE_DESC *d, struct vg_ctx *c, struct v
 		return CUDA_ERROR_INVALID_VALUE;
 	switch ((int)d->resType) {
 	case CU_RESOURCE_TYPE_ARRAY:
-		VG_TRY(array_of(d->res.array.hArray, &a));
+		VG_TRY(vg_array_of(d->res.array.hArray, &a));
 		if (a->ctx != c)
 			return CUDA_ERROR_INVALID_VALUE;
 		of_array(a, t);
@@ -448,7 +447,7 @@ static CUresult resource(const CUDA_RESOURCE_DESC *d, struct vg_ctx *c, struct v
 		t->magic = VGPU_TEXTURE_MAGIC_2;
 		return CUDA_SUCCESS;
 	case CU_RESOURCE_TYPE_LINEAR:
-		size = format_bytes(d->res.linear.format) * d->res.linear.numChannels;
+		size = vg_format_bytes(d->res.linear.format) * d->res.linear.numChannels;
 		base = d->res.linear.devPtr;
 		bytes = d->res.linear.sizeInBytes;
 		t->format = (uint8_t)d->res.linear.format;
@@ -459,7 +458,7 @@ static CUresult resource(const CUDA_RESOURCE_DESC *d, struct vg_ctx *c, struct v
 		t->flags = VGPU_TEXTURE_FETCH;
 		break;
 	case CU_RESOURCE_TYPE_PITCH2D:
-		size = format_bytes(d->res.pitch2D.format) * d->res.pitch2D.numChannels;
+		size = vg_format_bytes(d->res.pitch2D.format) * d->res.pitch2D.numChannels;
 		base = d->res.pitch2D.devPtr;
 		t->format = (uint8_t)d->res.pitch2D.format;
 		t->channels = (uint8_t)d->res.pitch2D.numChannels;
@@ -502,7 +501,7 @@ static CUresult sampler(const CUDA_TEXTURE_DESC *d, struct vgpu_texture *t)
 	t->lod_bias = d->mipmapLevelBias;
 	t->lod_min = d->minMipmapLevelClamp;
 	t->lod_max = d->maxMipmapLevelClamp;
-	if (!(d->flags & CU_TRSF_READ_AS_INTEGER) && format_bytes((CUarray_format)t->format) < 4 && t->format != VGPU_TEXEL_F16)
+	if (!(d->flags & CU_TRSF_READ_AS_INTEGER) && vg_format_bytes((CUarray_format)t->format) < 4 && t->format != VGPU_TEXEL_F16)
 		t->flags |= VGPU_TEXTURE_UNIT;
 	/* Documented: of bytes that are read as floats. */
 	if ((d->flags & CU_TRSF_SRGB) && t->format == VGPU_TEXEL_U8 && (t->flags & VGPU_TEXTURE_UNIT)) {
@@ -531,7 +530,7 @@ static bool view_format(int f, uint8_t *format, uint8_t *channels)
 /* Part of an array, in other texels of the same size. */
 static CUresult view_of(const CUDA_RESOURCE_VIEW_DESC *v, const CUDA_RESOURCE_DESC *r, struct vgpu_texture *t)
 {
-	uint32_t size = format_bytes((CUarray_format)t->format) * t->channels, levels = t->levels ? t->levels : 1;
+	uint32_t size = vg_format_bytes((CUarray_format)t->format) * t->channels, levels = t->levels ? t->levels : 1;
 	uint32_t layers = t->layers ? t->layers : 1;
 	struct vgpu_level l;
 
@@ -539,7 +538,7 @@ static CUresult view_of(const CUDA_RESOURCE_VIEW_DESC *v, const CUDA_RESOURCE_DE
 		return CUDA_ERROR_INVALID_VALUE;
 	if (v->format >= CU_RES_VIEW_FORMAT_UNSIGNED_BC1 && v->format <= CU_RES_VIEW_FORMAT_UNSIGNED_BC7)
 		return vg_unsupported("a view of block-compressed texels");
-	if (v->format && (!view_format(v->format, &t->format, &t->channels) || format_bytes((CUarray_format)t->format) * t->channels != size))
+	if (v->format && (!view_format(v->format, &t->format, &t->channels) || vg_format_bytes((CUarray_format)t->format) * t->channels != size))
 		return CUDA_ERROR_INVALID_VALUE;
 	if (v->firstMipmapLevel > v->lastMipmapLevel || v->lastMipmapLevel >= levels || v->firstLayer > v->lastLayer || v->lastLayer >= layers ||
 	    ((t->flags & VGPU_TEXTURE_CUBE) && (v->firstLayer % 6 || (v->lastLayer + 1 - v->firstLayer) % 6)))
@@ -561,18 +560,33 @@ static CUresult view_of(const CUDA_RESOURCE_VIEW_DESC *v, const CUDA_RESOURCE_DE
 	return CUDA_SUCCESS;
 }
 
-/* What launches that come later, in any stream, will see at *va. */
+CUresult vg_texture_describe(struct vg_ctx *c, const CUDA_RESOURCE_DESC *r, const CUDA_TEXTURE_DESC *s, const CUDA_RESOURCE_VIEW_DESC *v,
+			     bool surface, struct vgpu_texture *t)
+{
+	VG_TRY(resource(r, c, t));
+	if (surface && r->resType != CU_RESOURCE_TYPE_ARRAY)
+		return CUDA_ERROR_INVALID_VALUE;
+	t->flags |= surface ? VGPU_TEXTURE_SURFACE : 0;
+	if (v)
+		VG_TRY(view_of(v, r, t));
+	return s ? sampler(s, t) : CUDA_SUCCESS;
+}
+
+uint32_t vg_texture_put(struct vg_ctx *c, const struct vgpu_texture *t, uint64_t va)
+{
+	struct vg_copy k = { .src = (uintptr_t)t, .dst = va, .width = sizeof *t, .height = 1, .depth = 1, .src_pageable = true };
+	uint32_t status = vg_copy(c->legacy, &k, false);
+
+	return status ? status : vg_stream_reach(c->legacy);
+}
+
 static CUresult place(struct vg_ctx *c, const struct vgpu_texture *t, uint64_t *va)
 {
-	struct vg_copy k = { .src = (uintptr_t)t, .width = sizeof *t, .height = 1, .depth = 1, .src_pageable = true };
 	uint32_t status = vg_mem_alloc(c, sizeof *t, VG_MEM_DEVICE, va);
 
 	if (status)
 		return vg_done(c, status);
-	k.dst = *va;
-	status = vg_copy(c->legacy, &k, false);
-	if (!status)
-		status = vg_stream_reach(c->legacy);
+	status = vg_texture_put(c, t, *va);
 	if (status)
 		give_back(*va);
 	return vg_done(c, status);
@@ -591,16 +605,9 @@ static CUresult object_new(unsigned long long *object, const CUDA_RESOURCE_DESC 
 		return CUDA_ERROR_INVALID_VALUE;
 	VG_SAFE();
 	VG_TRY(vg_current(&c));
-	if (!by_cpu(c))
+	if (!vg_texture_able(c))
 		return vg_unsupported("a texture or surface object on this device's engine");
-	VG_TRY(resource(r, c, &t));
-	if (surface && (r->resType != CU_RESOURCE_TYPE_ARRAY))
-		return CUDA_ERROR_INVALID_VALUE;
-	t.flags |= surface ? VGPU_TEXTURE_SURFACE : 0;
-	if (v)
-		VG_TRY(view_of(v, r, &t));
-	if (s)
-		VG_TRY(sampler(s, &t));
+	VG_TRY(vg_texture_describe(c, r, s, v, surface, &t));
 	o = calloc(1, sizeof *o);
 	if (!o)
 		return CUDA_ERROR_OUT_OF_MEMORY;

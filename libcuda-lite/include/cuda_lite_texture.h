@@ -127,6 +127,49 @@ CUresult CUDAAPI cuMipmappedArrayDestroy(CUmipmappedArray array);
 CUresult CUDAAPI cuMipmappedArrayGetSparseProperties(CUDA_ARRAY_SPARSE_PROPERTIES *properties, CUmipmappedArray array);
 CUresult CUDAAPI cuMipmappedArrayGetMemoryRequirements(CUDA_ARRAY_MEMORY_REQUIREMENTS *requirements, CUmipmappedArray array, CUdevice dev);
 CUresult CUDAAPI cuTexObjectGetResourceViewDesc(CUDA_RESOURCE_VIEW_DESC *view, CUtexObject object);
+/*
+ * References: a .texref or .surfref of a module, which its kernels name. It is bound to memory between launches; kernels that were launched
+ * before see what it was bound to. Errors: INVALID_HANDLE, INVALID_VALUE; NOT_FOUND where the module has no such name, and from the questions
+ * for an address or an array INVALID_VALUE where it is bound to something else. (Driver API, "Texture Reference Management".)
+ */
+#define CU_TRSA_OVERRIDE_FORMAT 0x01
+#define CU_PARAM_TR_DEFAULT -1
+
+CUresult CUDAAPI cuModuleGetTexRef(CUtexref *ref, CUmodule module, const char *name);
+CUresult CUDAAPI cuModuleGetSurfRef(CUsurfref *ref, CUmodule module, const char *name);
+CUresult CUDAAPI cuTexRefCreate(CUtexref *ref);
+CUresult CUDAAPI cuTexRefDestroy(CUtexref ref);
+CUresult CUDAAPI cuTexRefSetArray(CUtexref ref, CUarray array, unsigned int flags);
+CUresult CUDAAPI cuTexRefSetMipmappedArray(CUtexref ref, CUmipmappedArray array, unsigned int flags);
+/* offset: bytes that kernels have to add, 0 for what cuMemAlloc gave; NULL where it would be. Address 0 and no bytes: bound to nothing */
+CUresult CUDAAPI cuTexRefSetAddress_v2(size_t *offset, CUtexref ref, CUdeviceptr ptr, size_t bytes);
+CUresult CUDAAPI cuTexRefSetAddress2D_v2(CUtexref ref, const CUDA_ARRAY_DESCRIPTOR *desc, CUdeviceptr ptr, size_t pitch);
+CUresult CUDAAPI cuTexRefSetAddress2D_v3(CUtexref ref, const CUDA_ARRAY_DESCRIPTOR *desc, CUdeviceptr ptr, size_t pitch);
+CUresult CUDAAPI cuTexRefSetFormat(CUtexref ref, CUarray_format format, int channels);
+CUresult CUDAAPI cuTexRefSetAddressMode(CUtexref ref, int dim, CUaddress_mode mode);
+CUresult CUDAAPI cuTexRefSetFilterMode(CUtexref ref, CUfilter_mode mode);
+CUresult CUDAAPI cuTexRefSetMipmapFilterMode(CUtexref ref, CUfilter_mode mode);
+CUresult CUDAAPI cuTexRefSetMipmapLevelBias(CUtexref ref, float bias);
+CUresult CUDAAPI cuTexRefSetMipmapLevelClamp(CUtexref ref, float least, float most);
+CUresult CUDAAPI cuTexRefSetMaxAnisotropy(CUtexref ref, unsigned int most);
+CUresult CUDAAPI cuTexRefSetBorderColor(CUtexref ref, float *color);
+CUresult CUDAAPI cuTexRefSetFlags(CUtexref ref, unsigned int flags);
+CUresult CUDAAPI cuTexRefGetAddress_v2(CUdeviceptr *ptr, CUtexref ref);
+CUresult CUDAAPI cuTexRefGetArray(CUarray *array, CUtexref ref);
+CUresult CUDAAPI cuTexRefGetMipmappedArray(CUmipmappedArray *array, CUtexref ref);
+CUresult CUDAAPI cuTexRefGetFormat(CUarray_format *format, int *channels, CUtexref ref);
+CUresult CUDAAPI cuTexRefGetAddressMode(CUaddress_mode *mode, CUtexref ref, int dim);
+CUresult CUDAAPI cuTexRefGetFilterMode(CUfilter_mode *mode, CUtexref ref);
+CUresult CUDAAPI cuTexRefGetMipmapFilterMode(CUfilter_mode *mode, CUtexref ref);
+CUresult CUDAAPI cuTexRefGetMipmapLevelBias(float *bias, CUtexref ref);
+CUresult CUDAAPI cuTexRefGetMipmapLevelClamp(float *least, float *most, CUtexref ref);
+CUresult CUDAAPI cuTexRefGetMaxAnisotropy(int *most, CUtexref ref);
+CUresult CUDAAPI cuTexRefGetBorderColor(float *color, CUtexref ref);
+CUresult CUDAAPI cuTexRefGetFlags(unsigned int *flags, CUtexref ref);
+CUresult CUDAAPI cuSurfRefSetArray(CUsurfref ref, CUarray array, unsigned int flags);
+CUresult CUDAAPI cuSurfRefGetArray(CUarray *array, CUsurfref ref);
+CUresult CUDAAPI cuParamSetTexRef(CUfunction fn, int unit, CUtexref ref);
+
 CUresult CUDAAPI cuTexObjectCreate(CUtexObject *object, const CUDA_RESOURCE_DESC *resource, const CUDA_TEXTURE_DESC *texture,
 				   const CUDA_RESOURCE_VIEW_DESC *view);
 CUresult CUDAAPI cuTexObjectDestroy(CUtexObject object);

@@ -15,6 +15,9 @@
 #define CUDART_VERSION 13010
 #endif
 
+#ifndef __CUDA__
+#include "host_defines.h"	/* MAGMA's headers for C mark functions so */
+#endif
 #include "cuda_lite_runtime_types.h"
 #include "cuda_lite_device_prop.h"
 

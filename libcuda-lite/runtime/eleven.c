@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * CUDA 11 by the runtime of 12. Between the two, every call but these kept its signature and the layout of what it takes
- * (cudaGetDeviceProperties and cudaStreamGetCaptureInfo kept 11's under their plain names; 12's own have a suffix); what 12
- * removed, the references to textures and surfaces, is not supported, by name.
+ * (cudaGetDeviceProperties and cudaStreamGetCaptureInfo kept 11's under their plain names; 12's own have a suffix). What 12
+ * removed, the references to textures and surfaces, is in texref.c.
  *
  * Called by programs with a runtime 11 inside, through libvgpu-turn.so, and by those that need libcudart.so.11.0.
  */
@@ -136,38 +136,11 @@ cudaError_t __cuda11_cudaGetTextureObjectTextureDesc_v2(struct cudaTextureDesc *
 	return cudaGetTextureObjectTextureDesc(texture, object);
 }
 
-/* References: what registers them gets no answer, so it is said here; what binds one is told. */
-#define ELEVEN_GONE(name) \
-	__attribute__((visibility("default"))) cudaError_t __cuda11_##name(void); \
-	cudaError_t __cuda11_##name(void) \
-	{ \
-		static atomic_uint said; \
-		return rt_unsupported(&said, #name); \
-	}
-ELEVEN_GONE(cudaBindSurfaceToArray)
-ELEVEN_GONE(cudaBindTexture)
-ELEVEN_GONE(cudaBindTexture2D)
-ELEVEN_GONE(cudaBindTextureToArray)
-ELEVEN_GONE(cudaBindTextureToMipmappedArray)
-ELEVEN_GONE(cudaGetSurfaceReference)
-ELEVEN_GONE(cudaGetTextureAlignmentOffset)
-ELEVEN_GONE(cudaGetTextureReference)
-ELEVEN_GONE(cudaProfilerInitialize)
-ELEVEN_GONE(cudaUnbindTexture)
-
-void __cuda11___cudaRegisterTexture(void **image, const void *reference, const void **address, const char *name, int dim, int normalized, int ext)
+__attribute__((visibility("default"))) cudaError_t __cuda11_cudaProfilerInitialize(void);
+cudaError_t __cuda11_cudaProfilerInitialize(void)
 {
 	static atomic_uint said;
 
-	(void)image, (void)reference, (void)address, (void)name, (void)dim, (void)normalized, (void)ext;
-	(void)rt_unsupported(&said, "texture<> (a reference to a texture, of CUDA 11 and before)");
-}
-
-void __cuda11___cudaRegisterSurface(void **image, const void *reference, const void **address, const char *name, int dim, int ext)
-{
-	static atomic_uint said;
-
-	(void)image, (void)reference, (void)address, (void)name, (void)dim, (void)ext;
-	(void)rt_unsupported(&said, "surface<> (a reference to a surface, of CUDA 11 and before)");
+	return rt_unsupported(&said, "cudaProfilerInitialize");
 }
 #endif

@@ -34,6 +34,18 @@ cudaError_t __cuda11_cudaCreateTextureObject_v2(cudaTextureObject_t *object, con
 						const struct cudaTextureDesc *texture, const struct cudaResourceViewDesc *view);
 cudaError_t __cuda11_cudaGetTextureObjectTextureDesc(struct cudaTextureDesc *texture, cudaTextureObject_t object);
 cudaError_t __cuda11_cudaGetTextureObjectTextureDesc_v2(struct cudaTextureDesc *texture, cudaTextureObject_t object);
+struct texture_reference;
+cudaError_t __cuda11_cudaBindTexture(size_t *offset, const struct texture_reference *t, const void *ptr, const struct cudaChannelFormatDesc *desc, size_t bytes);
+cudaError_t __cuda11_cudaBindTexture2D(size_t *offset, const struct texture_reference *t, const void *ptr, const struct cudaChannelFormatDesc *desc,
+				       size_t width, size_t height, size_t pitch);
+cudaError_t __cuda11_cudaBindTextureToArray(const struct texture_reference *t, cudaArray_const_t array, const struct cudaChannelFormatDesc *desc);
+cudaError_t __cuda11_cudaBindTextureToMipmappedArray(const struct texture_reference *t, cudaMipmappedArray_const_t array,
+						     const struct cudaChannelFormatDesc *desc);
+cudaError_t __cuda11_cudaUnbindTexture(const struct texture_reference *t);
+cudaError_t __cuda11_cudaGetTextureAlignmentOffset(size_t *offset, const struct texture_reference *t);
+cudaError_t __cuda11_cudaGetTextureReference(const struct texture_reference **t, const void *symbol);
+cudaError_t __cuda11_cudaGetSurfaceReference(const void **s, const void *symbol);
+cudaError_t __cuda11_cudaBindSurfaceToArray(const void *surface, cudaArray_const_t array, const struct cudaChannelFormatDesc *desc);
 void __cuda11___cudaRegisterTexture(void **image, const void *reference, const void **address, const char *name, int dim, int normalized, int ext);
 void __cuda11___cudaRegisterSurface(void **image, const void *reference, const void **address, const char *name, int dim, int ext);
 

@@ -54,7 +54,7 @@ cudaError_t rt_variable(const void *symbol, CUdeviceptr *ptr, size_t *size)
 
 	if (!sym)
 		sym = rt_find_managed(symbol);
-	if (!sym || sym->kind == RT_SYMBOL_KERNEL)
+	if (!sym || (sym->kind != RT_SYMBOL_VARIABLE && sym->kind != RT_SYMBOL_MANAGED))
 		return cudaErrorInvalidSymbol;
 	result = rt_library(sym->fatbin, &library);
 	if (result == CUDA_SUCCESS && sym->kind == RT_SYMBOL_MANAGED)

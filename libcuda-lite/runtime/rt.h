@@ -80,7 +80,9 @@ struct rt_fatbin {
 enum rt_symbol_kind {
 	RT_SYMBOL_KERNEL,
 	RT_SYMBOL_VARIABLE,
-	RT_SYMBOL_MANAGED
+	RT_SYMBOL_MANAGED,
+	RT_SYMBOL_TEXTURE,		/* references, of CUDA 11 and before (texref.c) */
+	RT_SYMBOL_SURFACE
 };
 
 /*
@@ -92,7 +94,8 @@ struct rt_symbol {
 	const char *name;		/* in the program's image */
 	struct rt_fatbin *fatbin;	/* NULL: came from cudaLibraryGetKernel */
 	enum rt_symbol_kind kind;
-	size_t size;			/* variables */
+	int normalized;			/* textures: integers are read as 0 to 1 */
+	size_t size;			/* of variables; of textures: how far before the address that was given their memory begins */
 	_Atomic(CUkernel) kernel;
 	_Atomic(CUfunction) fn[RT_FN_CACHED];
 };
@@ -128,6 +131,7 @@ void rt_asked(int *value, enum cudaDeviceAttr attr, cudaError_t error, const voi
 
 /* symbols.c */
 struct rt_symbol *rt_find(const void *host);
+void rt_register_reference(void **handle, const void *host, const char *name, enum rt_symbol_kind kind, int normalized);
 struct rt_symbol *rt_find_managed(const void *place);
 cudaError_t rt_adopt_kernel(CUkernel kernel, struct rt_symbol *sym);
 CUresult rt_library(struct rt_fatbin *fatbin, CUlibrary *library);

@@ -14,6 +14,7 @@
  * A dead slot is taken again: a reader that mixes its two owners is launching what is being unregistered.
  */
 #include <stdlib.h>
+#include <string.h>
 
 #include "rt.h"
 
@@ -131,7 +132,7 @@ static struct rt_symbol *new_symbol(struct rt_symbol_chunk **list)
 }
 
 static void register_symbol(void **handle, const void *host, const char *name, enum rt_symbol_kind kind,
-			    size_t size)
+			    size_t size, int normalized)
 {
 	struct rt_fatbin *f = (struct rt_fatbin *)handle;
 	struct rt_symbol *sym = NULL;
@@ -149,6 +150,7 @@ static void register_symbol(void **handle, const void *host, const char *name, e
 		sym->fatbin = f;
 		sym->kind = kind;
 		sym->size = size;
+		sym->normalized = normalized;
 		put(t, (uintptr_t)host, sym);
 	}
 	rt_unlock(&registry);
@@ -285,7 +287,7 @@ void __cudaRegisterFunction(void **handle, const char *host_fn, char *device_fn,
 	(void)block_dim;
 	(void)grid_dim;
 	(void)warp_size;
-	register_symbol(handle, host_fn, device_name, RT_SYMBOL_KERNEL, 0);
+	register_symbol(handle, host_fn, device_name, RT_SYMBOL_KERNEL, 0, 0);
 }
 
 void __cudaRegisterVar(void **handle, char *host_var, char *device_address, const char *device_name,
@@ -295,7 +297,7 @@ void __cudaRegisterVar(void **handle, char *host_var, char *device_address, cons
 	(void)ext;
 	(void)constant;
 	(void)global;
-	register_symbol(handle, host_var, device_name, RT_SYMBOL_VARIABLE, size);
+	register_symbol(handle, host_var, device_name, RT_SYMBOL_VARIABLE, size, 0);
 }
 
 /* host_var is a pointer in the program that __cudaInitModule fills with the variable's address. */
@@ -306,7 +308,13 @@ void __cudaRegisterManagedVar(void **handle, void **host_var, char *device_addre
 	(void)ext;
 	(void)constant;
 	(void)global;
-	register_symbol(handle, host_var, device_name, RT_SYMBOL_MANAGED, size);
+	register_symbol(handle, host_var, device_name, RT_SYMBOL_MANAGED, size, 0);
+}
+
+void rt_register_reference(void **handle, const void *host, const char *name, enum rt_symbol_kind kind, int normalized)
+{
+	/* nvcc 11 registers "::name" */
+	register_symbol(handle, host, name && !strncmp(name, "::", 2) ? name + 2 : name, kind, 0, normalized);
 }
 
 /*

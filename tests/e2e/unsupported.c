@@ -87,7 +87,7 @@ static any_fn find(const char *name)
 int main(void)
 {
 	static const char *const names[] = {
-		"cuCheckpointProcessLock", "cuMemBatchDecompressAsync", "cuTexRefCreate", "cuGraphicsMapResources",
+		"cuCheckpointProcessLock", "cuMemBatchDecompressAsync", "cuDestroyExternalMemory", "cuGraphicsMapResources",
 		"cuMulticastBindMem", "cuImportExternalMemory", "cuMulticastCreate", "cuSurfRefSetArray",
 		"cuTensorMapEncodeIm2colWide", "cuMemMapArrayAsync",
 	};

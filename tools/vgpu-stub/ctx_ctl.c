@@ -259,7 +259,9 @@ static uint32_t module_table(struct ctx *c, const struct vgpu_body_ctl *b, uint6
 	return st;
 }
 _Static_assert(VGPU_SYM_FUNC == ENGINE_SYM_FUNC && VGPU_SYM_GLOBAL == ENGINE_SYM_GLOBAL &&
-	       VGPU_SYM_CONST == ENGINE_SYM_CONST && VGPU_SYM_MANAGED == ENGINE_SYM_MANAGED, "one numbering");
+	       VGPU_SYM_CONST == ENGINE_SYM_CONST && VGPU_SYM_MANAGED == ENGINE_SYM_MANAGED &&
+	       VGPU_SYM_TEXTURE == ENGINE_SYM_TEXTURE && VGPU_SYM_SURFACE == ENGINE_SYM_SURFACE && VGPU_SYM_SAMPLER == ENGINE_SYM_SAMPLER,
+	       "one numbering");
 
 _Static_assert(VGPU_FN_USES_HEAP == ENGINE_USES_HEAP && VGPU_FN_USES_PRINTF == ENGINE_USES_PRINTF, "one numbering");
 

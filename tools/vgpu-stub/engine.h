@@ -145,7 +145,8 @@ struct engine_func_info {               /* the numbers behind cuFuncGetAttribute
 #define ENGINE_USES_PRINTF 2u
 
 struct engine_symbol {
-	enum { ENGINE_SYM_FUNC = 1, ENGINE_SYM_GLOBAL, ENGINE_SYM_CONST, ENGINE_SYM_MANAGED } kind;
+	enum { ENGINE_SYM_FUNC = 1, ENGINE_SYM_GLOBAL, ENGINE_SYM_CONST, ENGINE_SYM_MANAGED, ENGINE_SYM_TEXTURE,
+	       ENGINE_SYM_SURFACE, ENGINE_SYM_SAMPLER } kind;
 	uint32_t id;                    /* function id (unique in the context, never 0), else 0 */
 	const char *name;
 	uint64_t address, bytes;        /* of a variable */

@@ -57,9 +57,9 @@ void parse_attribute(struct lex *lx, struct sym *v)
 	lex_expect(lx, ')');
 }
 
-static bool is_texture(const struct lex *lx)
+static u8 opaque(const struct lex *lx)
 {
-	return lex_is(lx, "texref") || lex_is(lx, "samplerref") || lex_is(lx, "surfref");
+	return lex_is(lx, "texref") ? OPAQUE_TEXTURE : lex_is(lx, "samplerref") ? OPAQUE_SAMPLER : lex_is(lx, "surfref") ? OPAQUE_SURFACE : 0;
 }
 
 /* [.align n] [.attribute(..)] [.vN] .type [.ptr [.space] [.align n]]; the current token is behind the space word */
@@ -89,7 +89,7 @@ void parse_var_type(struct lex *lx, struct sym *v)
 		} else if (lex_is(lx, "ptr") && have && !ptr) {
 			ptr = true;
 		} else if (ptr && !space && !ptr_align && (lex_is(lx, "global") || lex_is(lx, "shared") || lex_is(lx, "const") ||
-							    lex_is(lx, "local") || is_texture(lx))) {
+							    lex_is(lx, "local") || opaque(lx))) {
 			space = true;
 		} else if (type_find(lx->s, lx->n) && !have) {
 			v->type = (u8)type_find(lx->s, lx->n);
@@ -97,9 +97,10 @@ void parse_var_type(struct lex *lx, struct sym *v)
 			if (v->type == T_BF16 || v->type == T_BF16X2 || v->type == T_TF32 || v->type == T_U16X2 || v->type == T_S16X2)
 				lex_fail(lx, VGPU_ST_INVALID_PTX, "there are no variables of type .%.*s", (int)lx->n, lx->s);
 			have = true;
-		} else if (is_texture(lx) && !have) {
-			v->tex = have = true;
+		} else if (opaque(lx) && !have) {
+			v->opaque = opaque(lx);
 			v->type = T_B64;
+			have = true;
 		} else {
 			lex_fail(lx, VGPU_ST_INVALID_PTX, "unexpected '.%.*s' in a declaration",
 				 (int)(lx->n < 40 ? lx->n : 40), lx->s);
@@ -227,7 +228,7 @@ static void one_param(struct lex *lx, struct module *m, struct fparam *p, bool e
 	p->align = v.align;
 	p->name = v.name;
 	p->vec = v.vec;
-	p->tex = v.tex;
+	p->opaque = v.opaque;
 	p->open = v.dyn;
 	p->bytes = v.dyn ? VARIADIC_BYTES : (u32)v.bytes;
 	if (v.bytes > MAX_PARAM_BYTES)
@@ -298,8 +299,8 @@ static u64 address_value(struct lex *lx, struct module *m)
 	s = ent && lx->tok == TK_ID ? ent->val : NULL;
 	if (!s || (s->what == V_VAR && (s->space == SPACE_SHARED || s->space == SPACE_LOCAL)))
 		lex_fail(lx, VGPU_ST_INVALID_PTX, "'%.*s' cannot stand in an initialiser", (int)(lx->n < 60 ? lx->n : 60), lx->s);
-	if (s->what == V_VAR && (s->ext || s->tex))
-		lex_fail(lx, VGPU_ST_NOT_SUPPORTED, s->tex ? "'%s': textures are not supported" : "'%s' is not defined in this module",
+	if (s->what == V_VAR && (s->ext || s->opaque))
+		lex_fail(lx, VGPU_ST_NOT_SUPPORTED, s->opaque ? "'%s': a reference to a texture as a value is not supported" : "'%s' is not defined in this module",
 			 s->name);
 	r = s->what == V_FUNC ? s->fn->unique_ptr : s->addr;
 	lex_next(lx);

@@ -198,7 +198,8 @@ static u32 cpu_module_symbol(struct engine *e, u32 id, u32 i, struct engine_symb
 		out->id = s->fn->id;
 		return VGPU_ST_OK;
 	}
-	out->kind = s->space == SPACE_CONST ? ENGINE_SYM_CONST : s->managed ? ENGINE_SYM_MANAGED : ENGINE_SYM_GLOBAL;
+	out->kind = s->opaque == OPAQUE_TEXTURE ? ENGINE_SYM_TEXTURE : s->opaque == OPAQUE_SURFACE ? ENGINE_SYM_SURFACE :
+		    s->opaque ? ENGINE_SYM_SAMPLER : s->space == SPACE_CONST ? ENGINE_SYM_CONST : s->managed ? ENGINE_SYM_MANAGED : ENGINE_SYM_GLOBAL;
 	/* .extern without a definition: known by name, nowhere in memory */
 	out->address = s->ext ? 0 : s->addr;
 	out->bytes = s->ext ? 0 : s->bytes;

@@ -13,6 +13,7 @@
 #define MAX_LOCAL (1u << 19)            /* bytes of .local a thread, calls included */
 #define VARIADIC_BYTES 1024u            /* of unnamed arguments that a function takes */
 enum { LINK_NONE, LINK_VISIBLE, LINK_EXTERN, LINK_WEAK, LINK_COMMON };
+enum { OPAQUE_TEXTURE = 1, OPAQUE_SAMPLER, OPAQUE_SURFACE };       /* PTX ISA 5.3 */
 enum { V_REG = 1, V_VAR, V_FUNC, V_LABEL, V_PROTO, V_TARGETS };
 
 struct sym {
@@ -21,7 +22,7 @@ struct sym {
 	u8 space;               /* of a variable */
 	bool ext, dyn;          /* .extern; extern .shared without a size */
 	bool managed;           /* .attribute(.managed): the host sees it too */
-	bool tex;               /* .texref, .surfref, .samplerref: known by name only */
+	u8 opaque;              /* OPAQUE_*: a variable that is a struct vgpu_texture, which the host fills; its address is the handle */
 	bool fixed;             /* module's .local: one place in every kernel's frame */
 	u8 link;                /* LINK_* */
 	u32 ndims;              /* of the variable, a vector's elements last */
@@ -47,7 +48,7 @@ struct sym {
 
 struct fparam {
 	u8 type, is_reg, vec;   /* vec: the first of so many registers of a vector */
-	bool tex, open;         /* open: an incomplete array, which has VARIADIC_BYTES of room */
+	bool opaque, open;      /* open: an incomplete array, which has VARIADIC_BYTES of room */
 	u32 align, off, bytes;
 	const char *name;
 };

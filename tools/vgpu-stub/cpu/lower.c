@@ -179,8 +179,6 @@ static u32 address_of(struct comp *c, const struct stmt *st, struct sym *s, s64 
 	}
 	if (s->what != V_VAR)
 		FAIL_AT(c, st, "'%s' has no address", s->name);
-	if (s->tex)
-		UNSUPPORTED(c, st, "'%s': textures are not supported", s->name);
 	if (s->space == SPACE_GLOBAL || s->space == SPACE_CONST) {
 		if (s->ext)
 			UNSUPPORTED(c, st, "'%s' is not defined in this module", s->name);

@@ -34,8 +34,8 @@ void lower_address(struct comp *c, struct stmt *st, const struct operand *o, str
 	}
 	if (base.sym->what != V_VAR)
 		FAIL_AT(c, st, "%s: '%s' is not a variable", st->od->name, base.sym->name);
-	if (base.sym->tex)
-		UNSUPPORTED(c, st, "%s: '%s': textures are not supported", st->od->name, base.sym->name);
+	if (base.sym->opaque)
+		FAIL_AT(c, st, "%s: '%s' is no memory that programs see", st->od->name, base.sym->name);
 	if (tmpl->space == SPACE_GENERIC && base.sym->space == SPACE_CONST)
 		FAIL_AT(c, st, "%s: '%s' is in .const", st->od->name, base.sym->name);
 	if (tmpl->space == SPACE_GENERIC || (tmpl->space == SPACE_PARAM && !base.sym->formal))

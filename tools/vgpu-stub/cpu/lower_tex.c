@@ -26,6 +26,22 @@ static u32 coordinate(struct comp *c, struct stmt *st, struct operand *o, enum t
 }
 
 /* [handle, {coordinates}] into o[1] and o[2] on; op i of the statement. layer: the first one is an integer whatever the others are. */
+/* An object in a register, or a reference by its name: the address of that one's descriptor. */
+static u32 handle(struct comp *c, struct stmt *st, const struct operand *a)
+{
+	bool surface = st->od->id == OPID_SULD || st->od->id == OPID_SUST || st->od->id == OPID_SUQ;
+	struct operand base = *a;
+
+	if (a->second == O_REG && type_bytes(a->type) == 8 && !a->imm)
+		return a->reg;
+	if (a->second != O_SYM || a->imm || a->sym->opaque != (surface ? OPAQUE_SURFACE : OPAQUE_TEXTURE))
+		FAIL_AT(c, st, "%s: a 64-bit register or the name of a %s expected", st->od->name, surface ? ".surfref" : ".texref");
+	if (a->index != OPND_NONE || a->sym->ndims)
+		UNSUPPORTED(c, st, "%s: an array of references is not supported", st->od->name);
+	base.kind = O_SYM;
+	return src(c, st, &base, T_B64);
+}
+
 static void place(struct comp *c, struct stmt *st, u32 i, enum type t, struct insn *out)
 {
 	const struct operand *a = i < st->nops ? &st->op[i] : NULL;
@@ -37,12 +53,10 @@ static void place(struct comp *c, struct stmt *st, u32 i, enum type t, struct in
 		FAIL_AT(c, st, "%s needs .1d, .2d, .3d, .a1d, .a2d, .cube or .acube", st->od->name);
 	if (!a || a->kind != O_ADDR || !a->n)
 		FAIL_AT(c, st, "%s: [handle, {coordinates}] expected", st->od->name);
-	if (a->second != O_REG || type_bytes(a->type) != 8 || a->imm)
-		UNSUPPORTED(c, st, "'%s' by a name: only texture and surface objects are supported, which are 64-bit registers", st->od->name);
 	n = geometry[g].text;
 	if (a->n < geometry[g].used || a->n > n + (n < 4))
 		FAIL_AT(c, st, "%s.%s: %u coordinates expected", st->od->name, mod_name(MC_GEOM, g), n);
-	out->o[1] = a->reg;
+	out->o[1] = handle(c, st, a);
 	out->use = 2;
 	for (k = 0; k < geometry[g].used; k++) {
 		out->o[2 + k] = coordinate(c, st, &a->elem[k], layer && !k ? T_U32 : t);
@@ -227,9 +241,7 @@ static void query(struct comp *c, struct stmt *st)
 		FAIL_AT(c, st, "%s takes a 32-bit register and [handle]", st->od->name);
 	if (!st->mod[MC_TXQ])
 		FAIL_AT(c, st, "%s: what is asked for is missing", st->od->name);
-	if (a->second != O_REG || type_bytes(a->type) != 8 || a->imm)
-		UNSUPPORTED(c, st, "'%s' by a name: only texture and surface objects are supported, which are 64-bit registers", st->od->name);
-	t.o[1] = a->reg;
+	t.o[1] = handle(c, st, a);
 	t.use = 2;
 	in = element(c, st, &t, gen_txq, 0);
 	in->o[0] = d->reg;

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "../../../fw-protocol/vgpu_cubin.h"
+#include "../../../fw-protocol/vgpu_texture.h"
 #include "../cc.h"
 #include "jit.h"
 #include "memcheck.h"
@@ -94,6 +95,10 @@ static void one_var(struct lex *lx, struct module *m, const struct sym *head)
 
 	*v = *head;
 	parse_var_name(lx, v, &m->pool, &n);
+	if (v->opaque) {
+		v->bytes = v->bytes / 8 * VGPU_TEXTURE_ROOM;
+		v->align = VGPU_TEXTURE_ROOM;
+	}
 	if (lx->tok == '=') {
 		struct init *in = lex_need(lx, pool_alloc(&m->pool, sizeof(*in)));
 
@@ -115,7 +120,7 @@ static void one_var(struct lex *lx, struct module *m, const struct sym *head)
 		} else {
 			skip_init(lx);
 		}
-		if (!v->tex)            /* of a sampler: its modes */
+		if (!v->opaque)         /* of a sampler: its modes */
 			m->inits = in;
 	}
 	if (v->dyn && !v->ext)
@@ -131,7 +136,7 @@ static void one_var(struct lex *lx, struct module *m, const struct sym *head)
 	if (old)
 		join_var(lx, m, old->val, v, line, col);
 	else
-		add_sym(lx, m, v, n, (v->space == SPACE_GLOBAL || v->space == SPACE_CONST) && !v->tex);
+		add_sym(lx, m, v, n, v->space == SPACE_GLOBAL || v->space == SPACE_CONST);
 }
 
 static void module_var(struct lex *lx, struct module *m, u8 link, struct sym *head)
@@ -153,7 +158,7 @@ static void module_var(struct lex *lx, struct module *m, u8 link, struct sym *he
 	parse_var_type(lx, head);
 	if (head->type == T_PRED)
 		lex_fail(lx, VGPU_ST_INVALID_PTX, "a predicate is no variable");
-	if ((head->tex || head->managed || link == LINK_COMMON) && head->space != SPACE_GLOBAL)
+	if ((head->opaque || head->managed || link == LINK_COMMON) && head->space != SPACE_GLOBAL)
 		lex_fail(lx, VGPU_ST_INVALID_PTX, "this is for .global variables");
 	do {
 		for (parse_family(lx, &f); family_next(lx, &f, &m->pool); )
@@ -200,7 +205,7 @@ static void func_head(struct lex *lx, struct module *m, struct func *fn, u32 *n,
 	if (lex_accept(lx, '('))
 		parse_params(lx, m, fn->entry ? PARAMS_ENTRY : 0, &fn->params, &fn->nparams, &fn->param_bytes);
 	for (i = 0; i < fn->nparams; i++)
-		if (fn->params[i].tex)
+		if (fn->params[i].opaque)
 			fn->refused = "a texture as a parameter is not supported";
 	parse_func_directives(lx, fn);
 }

@@ -165,7 +165,7 @@ static void decl_reg(struct comp *c)
 	parse_var_type(lx, &head);
 	vec = head.vec;
 	t = head.type;
-	if (head.tex)
+	if (head.opaque)
 		FAIL(c, "expected a register type");
 	if (t == T_B128) {
 		if (vec)
@@ -267,7 +267,7 @@ static void decl_var(struct comp *c)
 		     lex_is(lx, "const") ? SPACE_CONST : SPACE_SHARED;
 	lex_next(lx);
 	parse_var_type(lx, &head);
-	if (head.type == T_PRED || head.tex)
+	if (head.type == T_PRED || head.opaque)
 		FAIL(c, "no variable has this type here");
 	do {
 		for (parse_family(lx, &f); family_next(lx, &f, &c->pool); )
