@@ -88,7 +88,7 @@ int main(void)
 {
 	static const char *const names[] = {
 		"cuCheckpointProcessLock", "cuMemBatchDecompressAsync", "cuDestroyExternalMemory", "cuGraphicsMapResources",
-		"cuMulticastBindMem", "cuImportExternalMemory", "cuMulticastCreate", "cuSurfRefSetArray",
+		"cuMulticastBindMem", "cuImportExternalMemory", "cuMulticastCreate", "cuExternalMemoryGetMappedBuffer",
 		"cuTensorMapEncodeIm2colWide", "cuMemMapArrayAsync",
 	};
 	const unsigned n = sizeof names / sizeof names[0];
