@@ -9,9 +9,15 @@
 
 E2E_PTX(misc);
 
-enum kind { HOST_POINTER, UNMAPPED, NEAR_NULL, TRAP };
+enum kind { HOST_POINTER, UNMAPPED, NEAR_NULL, UNBOUND, TRAP };
 
-static const char *const kinds[] = { "host pointer", "unmapped", "near null", "trap" };
+static const char *const kinds[] = { "host pointer", "unmapped", "near null", "a reference to a texture that is bound to nothing", "trap" };
+
+static const char texture[] =
+	".version 6.4\n.target sm_61\n.address_size 64\n.global .texref t;\n"
+	".visible .entry fetch(.param .u64 o)\n{\n	.reg .b32 %r<2>;\n	.reg .f32 %f<5>;\n	.reg .b64 %rd<2>;\n"
+	"	ld.param.u64 %rd1, [o];\n	mov.u32 %r1, 0;\n	tex.1d.v4.f32.s32 {%f1, %f2, %f3, %f4}, [t, {%r1}];\n"
+	"	st.global.f32 [%rd1], %f1;\n	ret;\n}\n";
 
 /* In a child process: dies by the given error and checks that it is sticky. */
 static int victim(enum kind k)
@@ -35,10 +41,13 @@ static int victim(enum kind k)
 	case NEAR_NULL:
 		bad = 16;
 		break;
+	case UNBOUND:
 	case TRAP:
 		break;
 	}
-	if (k == TRAP)
+	if (k == UNBOUND)
+		LAUNCH(drv_kernel(drv_module(texture), "fetch"), 1, 32, 0, NULL, &good);
+	else if (k == TRAP)
 		LAUNCH(die, 1, 32, 0, NULL, &doit);
 	else
 		LAUNCH(poke, 4, 64, 0, NULL, &good, &bad, &where, &who);
@@ -102,5 +111,5 @@ int main(int argc, char **argv)
 		e2e_same_u32("the neighbour's memory", got, want, n);
 	}
 	CK(cuCtxDestroy(ctx));
-	return e2e_end("3 bad addresses, trap: sticky there, unnoticed here");
+	return e2e_end("3 bad addresses, a texture, trap: sticky there, unnoticed here");
 }

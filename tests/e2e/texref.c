@@ -303,17 +303,6 @@ static void surfaces(CUmodule mod)
 			e2e_fail("the surface was read as 0x%x at %u, its width as %u", was[x][0], x, was[x][1]);
 }
 
-/* Nothing in its place: the kernel ends, with an error that says so. */
-static void unbound(CUmodule mod)
-{
-	CUfunction f;
-	void *args[] = { &out };
-
-	CK(cuModuleGetFunction(&f, mod, "row"));
-	CK(cuLaunchKernel(f, 1, 1, 1, 1, 1, 1, 0, NULL, args, NULL));
-	WANT(CUDA_ERROR_ILLEGAL_ADDRESS, cuCtxSynchronize());
-}
-
 int main(void)
 {
 	CUcontext ctx = drv_start("texref");
@@ -346,7 +335,6 @@ int main(void)
 	WANT(CUDA_ERROR_INVALID_HANDLE, cuTexRefDestroy(t));
 	CK(cuTexRefDestroy(made));
 	WANT(CUDA_ERROR_INVALID_HANDLE, cuTexRefDestroy(made));
-	unbound(second);
 	(void)ctx;
 	return e2e_end("rows, planes, surfaces and names");
 }
