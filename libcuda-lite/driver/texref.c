@@ -86,14 +86,15 @@ static CUresult ref_of(void *h, bool surface, struct vg_ref **r)
 	return *r && (*r)->ctx->handle == (*r)->ctx_handle && (*r)->bound->surface == surface ? CUDA_SUCCESS : CUDA_ERROR_INVALID_HANDLE;
 }
 
-static CUresult get(uint64_t *ref, CUmodule h, const char *name, bool surface)
+/* to: where its handle shall go */
+static CUresult get(struct vg_ref **out, const void *to, CUmodule h, const char *name, bool surface)
 {
-	struct vg_module *m = NULL;
+	struct vg_module *m;
 	const struct vgpu_symbol *s;
 	struct vg_ref *r;
 
 	VG_READY();
-	if (!ref || !name)
+	if (!to || !name)
 		return CUDA_ERROR_INVALID_VALUE;
 	m = vg_get(VG_MODULE, (uint64_t)(uintptr_t)h);
 	if (!m)
@@ -115,7 +116,7 @@ static CUresult get(uint64_t *ref, CUmodule h, const char *name, bool surface)
 	vg_unlock(&m->lock);
 	if (!r)
 		return CUDA_ERROR_OUT_OF_MEMORY;
-	*ref = r->handle;
+	*out = r;
 	return CUDA_SUCCESS;
 }
 
@@ -157,8 +158,23 @@ static CUresult changed(struct vg_ref *r)
 	return e == CUDA_ERROR_INVALID_VALUE ? CUDA_SUCCESS : e;
 }
 
-CUresult cuModuleGetTexRef(CUtexref *ref, CUmodule module, const char *name) { return get((uint64_t *)ref, module, name, false); }
-CUresult cuModuleGetSurfRef(CUsurfref *ref, CUmodule module, const char *name) { return get((uint64_t *)ref, module, name, true); }
+CUresult cuModuleGetTexRef(CUtexref *ref, CUmodule module, const char *name)
+{
+	struct vg_ref *r;
+
+	VG_TRY(get(&r, ref, module, name, false));
+	*ref = VG_HANDLE(CUtexref, r);
+	return CUDA_SUCCESS;
+}
+
+CUresult cuModuleGetSurfRef(CUsurfref *ref, CUmodule module, const char *name)
+{
+	struct vg_ref *r;
+
+	VG_TRY(get(&r, ref, module, name, true));
+	*ref = VG_HANDLE(CUsurfref, r);
+	return CUDA_SUCCESS;
+}
 
 CUresult cuTexRefCreate(CUtexref *ref)
 {
