@@ -320,36 +320,24 @@ CUresult cuTexRefSetAddressMode(CUtexref ref, int dim, CUaddress_mode mode)
 	return changed(r);
 }
 
-CUresult cuTexRefSetFilterMode(CUtexref ref, CUfilter_mode mode)
-{
-	struct vg_ref *r;
-
-	VG_TRY(ref_of(ref, false, &r));
-	if ((unsigned)mode > CU_TR_FILTER_MODE_LINEAR)
-		return CUDA_ERROR_INVALID_VALUE;
-	r->bound->texture.filterMode = mode;
-	return changed(r);
-}
-
-CUresult cuTexRefSetMipmapFilterMode(CUtexref ref, CUfilter_mode mode)
-{
-	struct vg_ref *r;
-
-	VG_TRY(ref_of(ref, false, &r));
-	if ((unsigned)mode > CU_TR_FILTER_MODE_LINEAR)
-		return CUDA_ERROR_INVALID_VALUE;
-	r->bound->texture.mipmapFilterMode = mode;
-	return changed(r);
-}
-
-CUresult cuTexRefSetMipmapLevelBias(CUtexref ref, float bias)
-{
-	struct vg_ref *r;
-
-	VG_TRY(ref_of(ref, false, &r));
-	r->bound->texture.mipmapLevelBias = bias;
-	return changed(r);
-}
+#define CHANGE(name, type, field, good) \
+	CUresult name(CUtexref ref, type value) \
+	{ \
+		struct vg_ref *r; \
+	\
+		VG_TRY(ref_of(ref, false, &r)); \
+		if (!(good)) \
+			return CUDA_ERROR_INVALID_VALUE; \
+		r->bound->texture.field = value; \
+		return changed(r); \
+	}
+#define FLAGS (unsigned)(CU_TRSF_READ_AS_INTEGER | CU_TRSF_NORMALIZED_COORDINATES | CU_TRSF_SRGB | CU_TRSF_DISABLE_TRILINEAR_OPTIMIZATION | \
+			 CU_TRSF_SEAMLESS_CUBEMAP)
+CHANGE(cuTexRefSetFilterMode, CUfilter_mode, filterMode, (unsigned)value <= CU_TR_FILTER_MODE_LINEAR)
+CHANGE(cuTexRefSetMipmapFilterMode, CUfilter_mode, mipmapFilterMode, (unsigned)value <= CU_TR_FILTER_MODE_LINEAR)
+CHANGE(cuTexRefSetMipmapLevelBias, float, mipmapLevelBias, true)
+CHANGE(cuTexRefSetMaxAnisotropy, unsigned int, maxAnisotropy, true)
+CHANGE(cuTexRefSetFlags, unsigned int, flags, !(value & ~FLAGS))
 
 CUresult cuTexRefSetMipmapLevelClamp(CUtexref ref, float least, float most)
 {
@@ -361,15 +349,6 @@ CUresult cuTexRefSetMipmapLevelClamp(CUtexref ref, float least, float most)
 	return changed(r);
 }
 
-CUresult cuTexRefSetMaxAnisotropy(CUtexref ref, unsigned int most)
-{
-	struct vg_ref *r;
-
-	VG_TRY(ref_of(ref, false, &r));
-	r->bound->texture.maxAnisotropy = most;
-	return changed(r);
-}
-
 CUresult cuTexRefSetBorderColor(CUtexref ref, float *color)
 {
 	struct vg_ref *r;
@@ -378,18 +357,6 @@ CUresult cuTexRefSetBorderColor(CUtexref ref, float *color)
 	if (!color)
 		return CUDA_ERROR_INVALID_VALUE;
 	memcpy(r->bound->texture.borderColor, color, sizeof r->bound->texture.borderColor);
-	return changed(r);
-}
-
-CUresult cuTexRefSetFlags(CUtexref ref, unsigned int flags)
-{
-	struct vg_ref *r;
-
-	VG_TRY(ref_of(ref, false, &r));
-	if (flags & ~(unsigned)(CU_TRSF_READ_AS_INTEGER | CU_TRSF_NORMALIZED_COORDINATES | CU_TRSF_SRGB | CU_TRSF_DISABLE_TRILINEAR_OPTIMIZATION |
-				CU_TRSF_SEAMLESS_CUBEMAP))
-		return CUDA_ERROR_INVALID_VALUE;
-	r->bound->texture.flags = flags;
 	return changed(r);
 }
 

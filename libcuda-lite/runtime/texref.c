@@ -9,7 +9,7 @@
 #include "rt.h"
 
 #if CUDART_MAJOR == 12
-#include <string.h>
+#include <stdbool.h>
 
 #include "eleven.h"
 
@@ -157,7 +157,8 @@ cudaError_t __cuda11_cudaBindTexture2D(size_t *offset, const struct texture_refe
 	return rt_cu(e);
 }
 
-cudaError_t __cuda11_cudaBindTextureToArray(const struct texture_reference *t, cudaArray_const_t array, const struct cudaChannelFormatDesc *desc)
+/* To an array that is there, whose format counts; levels: a mipmapped one. */
+static cudaError_t bind_array(const struct texture_reference *t, const void *array, const struct cudaChannelFormatDesc *desc, bool levels)
 {
 	struct rt_symbol *sym;
 	cudaError_t error;
@@ -170,24 +171,19 @@ cudaError_t __cuda11_cudaBindTextureToArray(const struct texture_reference *t, c
 	if (error != cudaSuccess)
 		return rt_set(error);
 	sym->size = 0;
-	return rt_cu(cuTexRefSetArray(ref, (CUarray)(uintptr_t)array, CU_TRSA_OVERRIDE_FORMAT));
+	return rt_cu(levels ? cuTexRefSetMipmappedArray(ref, (CUmipmappedArray)(uintptr_t)array, CU_TRSA_OVERRIDE_FORMAT) :
+			      cuTexRefSetArray(ref, (CUarray)(uintptr_t)array, CU_TRSA_OVERRIDE_FORMAT));
+}
+
+cudaError_t __cuda11_cudaBindTextureToArray(const struct texture_reference *t, cudaArray_const_t array, const struct cudaChannelFormatDesc *desc)
+{
+	return bind_array(t, array, desc, false);
 }
 
 cudaError_t __cuda11_cudaBindTextureToMipmappedArray(const struct texture_reference *t, cudaMipmappedArray_const_t array,
 						     const struct cudaChannelFormatDesc *desc)
 {
-	struct rt_symbol *sym;
-	cudaError_t error;
-	CUtexref ref;
-
-	RT_ENTER();
-	if (!array || !desc)
-		return rt_set(cudaErrorInvalidValue);
-	error = open_reference(t, &sym, &ref);
-	if (error != cudaSuccess)
-		return rt_set(error);
-	sym->size = 0;
-	return rt_cu(cuTexRefSetMipmappedArray(ref, (CUmipmappedArray)(uintptr_t)array, CU_TRSA_OVERRIDE_FORMAT));
+	return bind_array(t, array, desc, true);
 }
 
 cudaError_t __cuda11_cudaUnbindTexture(const struct texture_reference *t)
