@@ -73,5 +73,9 @@ if "$V" check -v "$here/../e2e/kernels/vecadd.ptx" >/dev/null && grep -q '; JIT:
 		grep -q -- "$want" "$dir/one" || { echo "no line like '$want' of the JIT's"; bad=1; }
 	done
 fi
+# what a loop makes anew in each round, and always the same, is made before it
+"$V" check -d -k k "$here/cases/loop_invariants.ptx" >"$dir/two"
+[ "$(grep -oE '^ROUND:|mul\.wide\.u32 %rd[35]|add\.s64 %rd[46]' "$dir/two" | tr '\n' ' ')" = "mul.wide.u32 %rd3 add.s64 %rd4 ROUND: mul.wide.u32 %rd5 add.s64 %rd6 " ] ||
+	{ echo "the same in each round, and not before the loop:"; cat "$dir/two"; bad=1; }
 [ $bad = 0 ] || head -40 "$dir/one"
 exit $bad

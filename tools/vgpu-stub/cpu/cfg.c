@@ -592,6 +592,20 @@ void cfg_nop(struct insn *in)
 	in->gneg = 0;
 }
 
+/* The last one knows where a block goes on that has no jump. What is left behind its end is nothing, for whoever counts instructions. */
+void cfg_shorten(struct cfg *g, struct block *b)
+{
+	u32 i, n = b->start, fall = g->c->code[b->end - 1].fall;
+
+	for (i = b->start; i < b->end; i++)
+		if (g->c->code[i].kind != K_NOP || (i + 1 == b->end && n == b->start))
+			g->c->code[n++] = g->c->code[i];
+	g->c->code[n - 1].fall = fall;
+	for (i = n; i < b->end; i++)
+		cfg_nop(&g->c->code[i]);
+	b->end = n;
+}
+
 static struct insn nothing(const struct insn *at, enum kind kind)
 {
 	struct insn in = { .kind = (u8)kind, .guard = OPND_NONE, .line = at->line };
@@ -632,6 +646,8 @@ void cfg_finish(struct comp *c)
 	if (c->fn->entry && !c->m->e->dbg && !c->m->e->ops) {
 		known_bits(&g);
 		values_once(&g);
+		order_blocks(&g);
+		loop_invariants(&g);
 		dots_together(&g);
 	}
 	compare_at_branch(&g);

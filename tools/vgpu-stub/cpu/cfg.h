@@ -36,6 +36,7 @@ void *cfg_zeroes(struct cfg *g, size_t bytes);          /* of the kernel's pool;
 void cfg_predecessors(struct cfg *g, u32 **first, u32 **pred);
 void cfg_append(struct cfg *g, const struct insn *in);  /* a copy of it at the code's end, which may move */
 void cfg_nop(struct insn *in);
+void cfg_shorten(struct cfg *g, struct block *b);       /* takes what is nothing out of it */
 
 /* stand_in.c: behind edges */
 void loads_apart(struct cfg *g);
@@ -46,6 +47,8 @@ bool loop_versions(struct cfg *g);
 void known_bits(struct cfg *g);
 /* values.c: behind it */
 void values_once(struct cfg *g);
+/* invariants.c: behind it and order; are there new blocks, or others' code elsewhere? */
+bool loop_invariants(struct cfg *g);
 /* dots.c: behind it */
 void dots_together(struct cfg *g);
 /* guards.c: between these and order */

@@ -249,20 +249,6 @@ static bool sweep(struct values *v, const struct block *b)
 	return some;
 }
 
-/* The last one knows where a block goes on that has no jump. What is left behind its end is nothing, for whoever counts instructions. */
-static void shorten(struct values *v, struct block *b)
-{
-	u32 i, n = b->start, fall = v->c->code[b->end - 1].fall;
-
-	for (i = b->start; i < b->end; i++)
-		if (v->c->code[i].kind != K_NOP || (i + 1 == b->end && n == b->start))
-			v->c->code[n++] = v->c->code[i];
-	v->c->code[n - 1].fall = fall;
-	for (i = n; i < b->end; i++)
-		cfg_nop(&v->c->code[i]);
-	b->end = n;
-}
-
 void values_once(struct cfg *g)
 {
 	struct comp *c = g->c;
@@ -288,5 +274,5 @@ void values_once(struct cfg *g)
 			more |= sweep(v, &g->b[i]);
 	}
 	for (i = 0; i < g->nb; i++)
-		shorten(v, &g->b[i]);
+		cfg_shorten(g, &g->b[i]);
 }
