@@ -172,7 +172,7 @@ struct jit {
 	u32 trial;              /* of what is behind newer: JIT_TRIED while it lasts, then how it ended */
 	const struct jit *older;        /* what this is tried against */
 	u64 pair[2], sum[2];    /* ticks a block, of older and this: of a turn each that have no partner yet, 0: none; of all pairs */
-	u32 pairs;
+	u32 pairs, won;         /* of these, those in which this was faster */
 	u64 ticks, ran;         /* clock ticks of some blocks of late, and how many */
 	struct jit *newer;      /* strips: code that knows more; of this launch on. For AVX-512: code for blocks whose lanes go apart */
 	u8 age;                 /* how many came before it */

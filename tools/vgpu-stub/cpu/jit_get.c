@@ -44,10 +44,10 @@ u32 jit_patience = 8;
  * edge take less than those of its middle. Of each pair the slower one counts as so many times the faster at most: it may have been interrupted.
  */
 #define PAIRS 32u
-#define CLAMP 4u
-/* What needs no more pairs: the sums of so many, one of them so many times the other */
-#define CLEAR_PAIRS 6u
-#define CLEAR 2u
+#define CLAMP 2u
+/* What needs no more pairs: so many, all of which have the same one faster, and together three halves as fast. Where others want the processor, too, a few of a row are interrupted */
+#define CLEAR_PAIRS 8u
+#define CLEAR(a, b) (2 * (a) > 3 * (b))
 /* When code that walks has a trial: clock ticks that it has taken, what compiling is little beside; and so many blocks' */
 #define WALKED (1u << 24)
 #define WALKED_BLOCKS 16u
@@ -137,7 +137,7 @@ static void again(struct grid *g, struct jit *ran)
 	if (spent < old->again)
 		return;
 	old->again = AGAIN * spent;
-	n->pairs = 0;
+	n->pairs = n->won = 0;
 	n->sum[0] = n->sum[1] = n->pair[0] = n->pair[1] = 0;
 	__atomic_store_n(&old->trial, JIT_TRIED, __ATOMIC_RELEASE);
 	swap(g, ran, ran == n ? old : n);
@@ -164,8 +164,9 @@ static void judge(struct grid *g, struct jit *ran, u64 each)
 		n->sum[1] += b < CLAMP * a ? b : CLAMP * a;
 		n->pair[0] = n->pair[1] = 0;
 		n->pairs++;
-		clear = n->pairs >= CLEAR_PAIRS && (n->sum[0] > CLEAR * n->sum[1] || n->sum[1] > CLEAR * n->sum[0]);
-		if (n->pairs == PAIRS || clear) {
+		n->won += b < a;
+		clear = n->pairs >= CLEAR_PAIRS && ((!n->won && CLEAR(n->sum[1], n->sum[0])) || (n->won == n->pairs && CLEAR(n->sum[0], n->sum[1])));
+		if (n->pairs >= PAIRS || clear) {
 			bool better = n->sum[1] <= n->sum[0];
 
 			if (old->walks)
