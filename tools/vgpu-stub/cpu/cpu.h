@@ -184,7 +184,6 @@ struct tstate {
 	char *block_p;
 	const u8 *block_at;
 	u32 block_entry;
-	u64 beside;                     /* 128 bytes for each warp of a row of the block (jit_turn.c) */
 	bool turns;                     /* ... and take turns in loops (jit_turn.c) ... */
 	bool whole;                     /* ... all warps do the same, so behind a barrier code goes on with the first of them ... */
 	u32 phases, entry;              /* ... as it did so often, and where they began the last time */

@@ -427,7 +427,7 @@ bool jit_by_block(const struct jit_steps *s, u32 o, u32 depth);
 bool jit_turns(struct jcomp *c);
 void jit_turn_begin(struct jcomp *c, u32 b);
 void jit_turn_around(struct jcomp *c, u32 b, u32 x);
-void jit_ask_beside(struct jcomp *c, int base, s32 disp, u32 bytes);
+void jit_ask_next_turn(struct jcomp *c, int base, s32 disp, u32 bytes);
 /* jit_loop.c */
 void jit_loop_begin(struct jcomp *c, u32 b);
 bool jit_loop_back(struct jcomp *c, u32 at, u32 b);

@@ -106,10 +106,10 @@ void jm_ahead_rounds(struct jcomp *c, u32 last, s64 step, u32 ext)
 
 static bool is_rows(const struct insn *in, u32 ext)
 {
-	return in->kind == K_LD && ext >= AHEAD_MIN && ext <= AHEAD_MAX && !(in->o[4] & OPND_CONST);
+	return (in->kind == K_LD || in->kind == K_ST) && ext >= AHEAD_MIN && ext <= AHEAD_MAX && !(in->o[4] & OPND_CONST);
 }
 
-/* Is what in reads, ext bytes by a pattern, asked for? What every block reads has been read. */
+/* Is what in reads or writes, ext bytes by a pattern, asked for? What every block reads has been read. */
 bool jm_asks(const struct jcomp *c, const struct insn *in, u32 ext)
 {
 	return is_rows(in, ext) && c->of_block[in->o[4]];
@@ -124,7 +124,7 @@ static void ahead(struct jcomp *c, const struct insn *in, const struct acc *x, u
 	if (c->some)
 		return;
 	if (c->within[c->block]) {
-		jit_ask_beside(c, x->base, x->disp + x->cmin, ext);
+		jit_ask_next_turn(c, x->base, x->disp + x->cmin, ext);
 		return;
 	}
 	if (!c->s->b[c->block].depth) {         /* once a block */
@@ -534,7 +534,7 @@ bool jm_addr(struct jcomp *c, const struct insn *in, struct acc *x)
 			m->asked_lo = lo;
 			m->asked_hi = lo + ext;
 		}
-	} else if (is_rows(in, ext) && !c->of_block[in->o[4]] && !jit_loop_asked(c)) {
+	} else if (in->kind == K_LD && is_rows(in, ext) && !c->of_block[in->o[4]] && !jit_loop_asked(c)) {
 		ahead_warp(c, in, x, ext);
 	}
 	return true;

@@ -149,7 +149,6 @@ static const struct jexit *go(struct tstate *ts, const struct jit *j, struct war
 	ts->chain_exit = expect;
 	ts->phases = 0;
 	ts->whole = whole;
-	ts->beside = (u64)((w->cta->g->block[0] + LANES - 1) / LANES) << 7;
 	ts->turns = whole && w->cta->nwarps > 1 && j->turns && __atomic_load_n(&j->uneven, __ATOMIC_RELAXED) < UNEVEN;
 	ts->chain_at = j->code + j->entries[n - 1].code;
 	for (;;) {

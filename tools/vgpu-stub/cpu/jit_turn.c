@@ -16,7 +16,7 @@
 #include "jit.h"
 #include "lanes.h"
 
-#define TURN 4                  /* rounds */
+#define TURN_LOG2 2             /* rounds */
 
 static const struct insn *made_by(const struct jit_steps *s, u32 o)
 {
@@ -162,27 +162,33 @@ void jit_turn_begin(struct jcomp *c, u32 b)
 	c->around[b] = c->a.n;
 }
 
-/* The edge at pc is loop b's own back edge, and nobody waits: on, after TURN rounds by exit x. */
+/* The edge at pc is loop b's own back edge, and nobody waits: on, after so many rounds by exit x. */
 void jit_turn_around(struct jcomp *c, u32 b, u32 x)
 {
 	struct as *a = &c->a;
 
 	g_op(a, 0, 0x80, G_ADD, rm_mem(RBX, (s32)c->rounds[b]), 1);
-	b1(a, 256 / TURN);
+	b1(a, 256 >> TURN_LOG2);
 	g_land(a, g_jcc(a, CC_AE), c->around[b]);
 	j_exit_at(c, g_jmp(a), x);
 }
 
 /*
- * In such a loop: what the next block reads in this round, behind what this one's warps do. (Measured on 64 MB in steps of 256 KB: warps one after
- * the other 7 GB/s, asking 10 to 17, in turns 22, asking 30, sequentially 50.)
+ * In such a loop: what this warp reads or writes here in its next turn. Lines that are only stored to are waited for, too: a stencil of three dimensions stood
+ * still at its stores until these were asked for, and took twice as long.
  */
-void jit_ask_beside(struct jcomp *c, int base, s32 disp, u32 bytes)
+void jit_ask_next_turn(struct jcomp *c, int base, s32 disp, u32 bytes)
 {
 	struct as *a = &c->a;
+	struct rm last;
 	u32 i;
 
-	g_load(a, 1, RCX, rm_mem(R14, (s32)offsetof(struct tstate, beside)));
+	c->home_next = (c->home_next + 7) & ~7u;
+	last = rm_mem(RBX, (s32)c->home_next);
+	c->home_next += 8;
+	g_load(a, 1, RCX, rm_reg(base));
+	g_alu(a, 1, G_SUB, RCX, last);
+	g_store(a, 1, last, base);
 	for (i = 0; i < bytes; i += 64)         /* prefetcht0 */
-		g_op(a, 0, 0x118, 1, rm_idx(base, RCX, bytes >= 512 ? 2 : bytes >= 256, disp + (s32)i), 0);
+		g_op(a, 0, 0x118, 1, rm_idx(base, RCX, TURN_LOG2, disp + (s32)i), 0);
 }

@@ -224,9 +224,11 @@ struct rm s_row_address(struct scomp *c, const struct insn *in, struct sval v)
 			s_lanes_have(c, NULL, 0);
 		else
 			keep_near(c, in, (struct snear){ .from = from, .to = to, .ual = (u8)(k > v.ual ? k : 0), .shared = shared });
-		if (ext && in->kind == K_LD && !c->stage)
+		if (ext && (!c->stage || (c->stage == WHOLE_CHECKS && !c->cur->depth)))
 			s_ask_ahead(c, base, from - ((s32)in->imm - imm), ext);
 	}
+	if (in->kind == K_ST && !shared && !local && !c->stage && v.pat)
+		s_ask_for_next(c, rm_mem(base, imm), false);
 	if (shared) {
 		if (base == RAX) {
 			g_alu(a, 1, G_ADD, RAX, SPM(shared));

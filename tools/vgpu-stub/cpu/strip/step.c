@@ -112,30 +112,30 @@ void s_steps(struct scomp *c)
 				loop(c, c->b[b].succ[i], b);
 }
 
-/* In a loop that steps far: what the next turn's round loads is asked for (warp: by all strips of one), as many steps ahead as a turn has rounds. */
+/* In a loop that steps far: what the next turn's round loads and stores is asked for (warp: by all strips of one), as many steps ahead as a turn has rounds. */
 void s_ask_for_next(struct scomp *c, struct rm m, bool warp)
 {
 	struct as *a = &c->a;
 	struct rm home;
+	bool far = warp;
 	s32 i;
 	u32 w;
 
 	if (!c->cur->within || c->guarded)
 		return;
-	/* here strips go round by themselves whose lanes have parted: turns are whole warps' (round.c) */
-	for (w = 0; w < c->bwords && !warp; w++)
-		if (c->cur->wait[w])
-			return;
+	/* strips whose lanes may have parted go round by themselves: turns are whole warps' there (round.c), and nobody else's rounds come in between */
+	for (w = 0; w < c->bwords; w++)
+		far |= c->cur->wait[w] != 0;
 	home = rm_idx(R15, RBP, 0, s_new_home(c));
 	g_lea(a, 1, RCX, m);
 	g_load(a, 1, RDX, rm_reg(RCX));
 	g_alu(a, 1, G_SUB, RDX, home);
 	g_store(a, 1, home, RCX);
 	for (i = 0; i < (warp ? 128 : 64); i += 64)
-		g_op(a, 0, 0x118, 1, rm_idx(RCX, RDX, (u8)(warp ? S_WARP_ROUNDS_LOG2 : S_ROUNDS_LOG2), i), 0);       /* prefetcht0 */
+		g_op(a, 0, 0x118, 1, rm_idx(RCX, RDX, (u8)(far ? S_WARP_ROUNDS_LOG2 : S_ROUNDS_LOG2), i), 0);       /* prefetcht0 */
 }
 
-/* What the next block reads here is asked for: ../ahead.h. Loses rcx and rdx. */
+/* What the next block reads or writes here is asked for: ../ahead.h. Loses rcx and rdx. */
 void s_ask_ahead(struct scomp *c, int base, s32 disp, u32 ext)
 {
 	struct as *a = &c->a;

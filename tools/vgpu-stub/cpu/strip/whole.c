@@ -520,7 +520,7 @@ void whole_checks(struct scomp *c)
 		} else if (whole_is_row(c, h, i, &v) && !whole_seen(c, h, i)) {
 			struct rm m = s_row_address(c, in, v);
 
-			if (h->round && in->kind == K_LD && v.pat && in->space != SPACE_SHARED)
+			if (h->round && v.pat && in->space != SPACE_SHARED)
 				s_ask_for_next(c, m, true);
 		}
 	}
