@@ -675,6 +675,7 @@ static bool ld_vary(struct jcomp *c, const struct insn *in)
 	if (in->vec > 1 && in->size * in->vec == 8) {
 		for (p = 0; p < 2; p++) {
 			level = jr_level(c, in, p, step, 5);
+			done = jr_beside(c, in, p, step);
 			jr_eights(c, in, p, step);
 			for (e = 0; e < in->vec; e++) {
 				u32 at = e * in->size;
@@ -685,6 +686,8 @@ static bool ld_vary(struct jcomp *c, const struct insn *in)
 				jm_narrow(c, 5, in->size, in->flags & INF_SIGNED, at & 3);
 				jv_put(c, in->o[e], p, 5);
 			}
+			if (done)
+				g_here(a, done);
 			if (level)
 				g_here(a, level);
 		}

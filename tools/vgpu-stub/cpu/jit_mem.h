@@ -68,6 +68,7 @@ bool jm_ld_shapes64(struct jcomp *c, const struct insn *in, const struct acc *x)
 u32 jr_ld(struct jcomp *c, const struct insn *in, u32 part, u32 step, int t);
 u32 jr_same(struct jcomp *c, const struct insn *in, u32 step);
 u32 jr_level(struct jcomp *c, const struct insn *in, u32 part, u32 step, int t);
+u32 jr_beside(struct jcomp *c, const struct insn *in, u32 part, u32 step);
 void jr_eights(struct jcomp *c, const struct insn *in, u32 part, u32 step);
 void jm_load_scalar(struct jcomp *c, const struct insn *in, int gpr, struct rm m);      /* extended; not to be called for what may fault without j_site() */
 u32 jr_st(struct jcomp *c, const struct insn *in, u32 part, u32 step);

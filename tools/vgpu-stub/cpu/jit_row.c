@@ -207,6 +207,39 @@ u32 jr_ld(struct jcomp *c, const struct insn *in, u32 part, u32 step, int t)
 	return done;
 }
 
+/*
+ * A part of two loads of a word each, side by side, that are one (jit_merge.c). Where its lanes turn out to be a row, a word apart, as those of a stencil are
+ * (a[i], a[i + 1]), each is a row, too. Returned: as of jr_ld.
+ */
+u32 jr_beside(struct jcomp *c, const struct insn *in, u32 part, u32 step)
+{
+	struct insn word = *in;
+	u32 no[MAX_NO], n, e, done;
+	struct as *a = &c->a;
+	struct rm at;
+
+	word.vec = 1;
+	if (!jm_merged(in) || in->vec != 2 || in->size != 4 || in->dw || !in->aw || !may(&word))
+		return 0;
+	n = row(c, &word, part, false, no);
+	n += check(c, &word, RCX, row_bytes(&word) + 4, no + n);
+	at = row_at(&word, RCX);
+	for (e = 0; e < 2; e++) {
+		int k = jv_mask(c, 0, part);
+
+		j_site(c, step);
+		ev_n(a, V_MOVU32, 5, 0, at, k, 1, 0, 64, 0);
+		jv_put(c, in->o[e], part, 5);
+		at.disp += 4;
+	}
+	if (!jm_window(in))
+		g_op(a, 0, 0x118, 1, rm_mem(RCX, (s32)in->imm + AHEAD), 0);
+	done = g_jmp(a);
+	while (n)
+		g_here(a, no[--n]);
+	return done;
+}
+
 /* ---- one place, that only shows when code runs ------------------------------------------------------------------------------- */
 
 /*
