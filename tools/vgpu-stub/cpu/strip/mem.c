@@ -146,7 +146,7 @@ struct rm s_row_address(struct scomp *c, const struct insn *in, struct sval v)
 	u32 bytes = (u32)in->size * in->vec, align = c->loose ? in->size : bytes, ual = v.ual, k = s_log2(align), ext = 0;
 	bool shared = in->space == SPACE_SHARED, local = in->space == SPACE_LOCAL, aligned;
 	const struct snear *near = local ? NULL : near_of(c, in);
-	s32 imm = (s32)in->imm, lo, hi, from, to;
+	s32 imm = (s32)in->imm, lo, hi, from, to, below = 0;
 	bool has_base = !c->stage && c->base.at == a->n, own = false;
 	int base, first;
 
@@ -213,6 +213,7 @@ struct rm s_row_address(struct scomp *c, const struct insn *in, struct sval v)
 			s_slow_if(c, CC_A);
 			ext = (u32)(to - from);
 			to = from + (s32)JIT_SLACK;
+			below = JIT_BELOW;
 		}
 		if (align > 1 && ual < k) {
 			if (imm)
@@ -223,7 +224,7 @@ struct rm s_row_address(struct scomp *c, const struct insn *in, struct sval v)
 		if (own)
 			s_lanes_have(c, NULL, 0);
 		else
-			keep_near(c, in, (struct snear){ .from = from, .to = to, .ual = (u8)(k > v.ual ? k : 0), .shared = shared });
+			keep_near(c, in, (struct snear){ .from = from - below, .to = to, .ual = (u8)(k > v.ual ? k : 0), .shared = shared });
 		if (ext && (!c->stage || (c->stage == WHOLE_CHECKS && !c->cur->depth)))
 			s_ask_ahead(c, base, from - ((s32)in->imm - imm), ext);
 	}

@@ -71,8 +71,7 @@ struct rm s_run_row(struct scomp *c, const struct insn *in, u32 *no, u32 *n)
 		g_alu(a, 1, G_SUB, RCX, SPM(span_lo));
 		g_alu(a, 1, G_CMP, RCX, SPM(span_lim));
 		no[(*n)++] = g_jcc(a, CC_A);
-		if (in->kind == K_LD)           /* prefetcht0 */
-			g_op(a, 0, 0x118, 1, rm_mem(RAX, AHEAD), 0);
+		g_op(a, 0, 0x118, 1, rm_mem(RAX, AHEAD), 0);    /* prefetcht0 */
 	}
 	return rm_mem(RAX, 0);
 }

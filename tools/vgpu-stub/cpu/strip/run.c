@@ -33,8 +33,8 @@ void strip_fit(struct engine *e, struct warp *w)
 
 	pthread_once(&once, make_masks);
 	p->table = (u64)(uintptr_t)masks;
-	p->span_lo = env->span_base;
-	p->span_lim = env->span_bytes > JIT_SLACK ? env->span_bytes - JIT_SLACK : 0;
+	p->span_lo = env->span_base + JIT_BELOW;
+	p->span_lim = env->span_bytes > JIT_SLACK + JIT_BELOW ? env->span_bytes - JIT_SLACK - JIT_BELOW : 0;
 	p->shared = c->shared;
 	p->shared_total = g->shared_total;
 	p->pwin = g->pwin;

@@ -142,7 +142,7 @@ struct sphase {
 /* A warp's private area. */
 struct sprivate {
 	u64 table;                      /* 256 vectors of masks */
-	u64 span_lo, span_lim, span_end;        /* lim: span_bytes - JIT_SLACK, for rows; end: span_bytes */
+	u64 span_lo, span_lim;          /* as code has them for AVX-512 (jit.h) */
 	u64 shared, shared_total, pwin, local;  /* local: of lane 0 of the warp */
 	u64 frame;
 	u64 shared_ends[5];             /* last places, by log2 of the size of an access */
@@ -164,7 +164,7 @@ struct sslow { u32 pc, back, njump, jump[12], at, twin[3]; bool guarded, leaves,
 
 /*
  * What lies from from to to behind register o is in the span, or in shared memory; o and at more is a multiple of 1 << ual. In
- * the span what is checked has JIT_SLACK behind it.
+ * the span what is checked has JIT_SLACK behind it, and JIT_BELOW before it.
  */
 struct snear { u32 o, slow; s32 from, to, at; u8 ual; bool shared; };
 #define S_NEAR 6u
