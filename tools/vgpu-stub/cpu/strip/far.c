@@ -214,6 +214,7 @@ bool whole_result_delta(const struct scomp *c, const struct insn *in, s64 *d)
 		case LOP_MOV: case LOP_CVT_TRUNC: case LOP_CVT_SEXT: d[s] = x[s]; break;
 		case LOP_ADD: d[s] = x[s] + y[s]; break;
 		case LOP_SUB: d[s] = x[s] - y[s]; break;
+		case LOP_NEG: case LOP_NOT: d[s] = -x[s]; break;
 		case LOP_MUL: case LOP_MULWIDE: case LOP_MAD: case LOP_MADWIDE:
 			if (flat(x) && flat(y))
 				d[s] = 0;

@@ -376,6 +376,46 @@ static bool load_windows(struct scomp *c, const struct insn *in, struct rm m, co
 	return true;
 }
 
+/*
+ * Bytes and halves of which four lanes each lie within 16 bytes, as one channel of a picture's three does: both pieces side by side, and each lane's own out of
+ * them. They begin where the first element lies, or so that they end where the last one does: what lies beside the others is the page's as well.
+ */
+static bool load_pieces(struct scomp *c, const struct insn *in, struct rm m, const s32 *p)
+{
+	struct as *a = &c->a;
+	u8 from[32];
+	s32 lo[2], hi, all = 0, i, k;
+
+	if (in->space == SPACE_SHARED || in->space == SPACE_LOCAL)
+		return false;
+	for (i = 0; i < (s32)STRIP; i += 4) {
+		lo[i >> 2] = hi = p[i];
+		for (k = i + 1; k < i + 4; k++) {
+			lo[i >> 2] = p[k] < lo[i >> 2] ? p[k] : lo[i >> 2];
+			hi = p[k] > hi ? p[k] : hi;
+		}
+		if (hi + in->size - lo[i >> 2] > 16)
+			return false;
+		if (i && hi > all)
+			lo[1] = hi + in->size - 16;
+		all = hi;
+	}
+	for (i = 0; i < (s32)STRIP; i++)
+		for (k = 0; k < 4; k++)
+			from[4 * i + k] = k < in->size ? (u8)(p[i] - lo[i >> 2] + k) : 0x80;
+	s_site(c);
+	vx(a, X_MOVU, 0, 0, 0, s_off(m, lo[0]), 0);
+	s_site(c);
+	vyi(a, X_INSERT, 0, 0, s_off(m, lo[1]), 1);
+	vy(a, X_PSHUFB, 0, 0, rm_lit(s_lit(c, from, 32), 0));
+	if (in->flags & INF_SIGNED) {
+		vyi(a, X_SHID, SH_LEFT, 0, rm_reg(0), 32 - 8 * in->size);
+		vyi(a, X_SHID, SH_SAR, 0, rm_reg(0), 32 - 8 * in->size);
+	}
+	sput(c, in->o[0], 0, 0);
+	return true;
+}
+
 /* Lanes at known distances from m; false: not of a kind that is done so */
 static bool load_pattern(struct scomp *c, const struct insn *in, struct rm m, const s32 *p)
 {
@@ -425,7 +465,7 @@ static bool load_pattern(struct scomp *c, const struct insn *in, struct rm m, co
 		sput(c, in->o[0], 0, 0);
 		return true;
 	}
-	if (load_windows(c, in, m, p))
+	if (load_windows(c, in, m, p) || load_pieces(c, in, m, p))
 		return true;
 	s_mem_eight(c, in->size, m, p);
 	vr(a, in->size == 2 ? (sg ? X_PMOVSXWD : X_PMOVZXWD) : sg ? X_PMOVSXBD : X_PMOVZXBD, 0, 0, 0);

@@ -402,6 +402,32 @@ static void put_words(struct scomp *c, u32 size, int x, struct rm m, const s32 *
 	}
 }
 
+/* Words that are a row in another order, a reversed one say, and all of which run: false: they are none. ymm0 is lost. */
+static bool put_turned(struct scomp *c, int x, struct rm m, const s32 *p)
+{
+	u32 order[STRIP], seen = 0, i;
+	struct as *a = &c->a;
+	s32 least = p[0];
+
+	for (i = 1; i < STRIP; i++)
+		least = p[i] < least ? p[i] : least;
+	for (i = 0; i < STRIP; i++) {
+		u32 place = (u32)(p[i] - least) / 4;
+
+		if (place >= STRIP || ((p[i] - least) & 3))
+			return false;
+		order[place] = i;
+		seen |= 1u << place;
+	}
+	if (seen != (1u << STRIP) - 1)
+		return false;
+	vy(a, X_MOVU, 0, 0, rm_lit(s_lit(c, order, 32), 0));
+	vr(a, X_PERMD, 0, 0, x);
+	s_site(c);
+	vy(a, X_MOVU_ST, 0, 0, s_off(m, least));
+	return true;
+}
+
 /* Some of them: with what is there for the others, as blends_in() says. */
 static void blend_words(struct scomp *c, const struct insn *in, struct rm m, const s32 *p)
 {
@@ -520,6 +546,7 @@ static bool store_pattern(struct scomp *c, const struct insn *in, struct sval v,
 	u32 bytes = (u32)in->size * in->vec, part, over;
 	const s32 *p = c->pats[x.pat];
 	struct rm m;
+	int x4;
 
 	if (in->dw ? in->size != 8 : in->size > 4 || ((bytes & 3) && in->vec > 1) || bytes == 12)
 		return false;
@@ -537,8 +564,10 @@ static bool store_pattern(struct scomp *c, const struct insn *in, struct sval v,
 		put_wide(c, in, m, p);
 	else if (bytes < 4)
 		put_words(c, bytes, sv_obs(c, in->o[0], 0, 0, 0), m, p);
+	else if (bytes == 4 && put_turned(c, x4 = column(c, in, 0, 2), m, p))
+		;
 	else if (bytes == 4)
-		put_words(c, 4, column(c, in, 0, 0), m, p);
+		put_words(c, 4, x4, m, p);
 	else if (bytes == 8)
 		put_pairs(c, in, m, p);
 	else
