@@ -129,10 +129,21 @@ static void put_scalar(void *p, double v, cublasComputeType_t c)
 		*(uint16_t *)p = v == 0 ? 0 : v == 1 ? 0x3c00 : v == -0.5 ? 0xb800 : 0x4000;
 }
 
+static double *values(const struct operand *o, cudaDataType t)
+{
+	size_t n = o->bytes / bytes_of(t);
+	double *v = e2e_malloc(n * sizeof *v);
+
+	for (size_t i = 0; i < n; i++)
+		v[i] = get(o->host, i, t);
+	return v;
+}
+
 static void compare(const struct shape *s, const struct operand *a, const struct operand *b, const struct operand *c,
 		    const void *old)
 {
 	double eps = s->out == CUDA_R_32I ? 0 : s->out == CUDA_R_64F ? 1e-14 : s->out == CUDA_R_32F ? 1e-5 : s->out == CUDA_R_16F ? 1.0 / 1024 : 1.0 / 128;
+	double *va = values(a, s->in), *vb = values(b, s->in);
 
 	for (int q = 0; q < s->count; q++)
 		for (int j = 0; j < c->cols; j++)
@@ -149,8 +160,7 @@ static void compare(const struct shape *s, const struct operand *a, const struct
 				for (int l = 0; s->alpha != 0 && l < s->k; l++) {
 					size_t x = (size_t)(s->ta ? l + (long long)i * a->ld : i + (long long)l * a->ld);
 					size_t y = (size_t)(s->tb ? j + (long long)l * b->ld : l + (long long)j * b->ld);
-					double v = get(a->host, x + (size_t)(q * a->stride), s->in) *
-						   get(b->host, y + (size_t)(q * b->stride), s->in);
+					double v = va[x + (size_t)(q * a->stride)] * vb[y + (size_t)(q * b->stride)];
 
 					want += v;
 					size += fabs(v);
@@ -162,6 +172,8 @@ static void compare(const struct shape *s, const struct operand *a, const struct
 					e2e_fail("op %d%d %dx%dx%d gap %d form %d types %d>%d matrix %d (%d, %d): %.9g, want %.9g", s->ta, s->tb,
 						 s->m, s->n, s->k, s->gap, s->form, s->in, s->out, q, i, j, got, want);
 			}
+	free(va);
+	free(vb);
 }
 
 static void one(struct shape s)

@@ -110,10 +110,10 @@ done
 nvcc_get "$B"
 A=$B/lib/cuda-13
 device="$B/bin/vgpu run --private --cc 7.5 --"
-inc=$B/nvcc-out/archives/include      # in the key of nvcc_make: the same each time
+inc=${B#"$PWD/"}/nvcc-out/archives/include      # in the key of nvcc_make: the same each time
 mkdir -p "$inc"
 cp libcuda-lite/include/cublas_v2.h libcuda-lite/include/cublas_api.h libcuda-lite/include/cublas_levels.h "$inc"
-if nvcc_make "$B/nvcc-out/archives/blas.o" tests/nvcc/archives/blas.cu -std=c++17 -Xcompiler -fPIE -gencode arch=compute_75,code=compute_75 \
+if nvcc_make "$B/nvcc-out/archives/blas.o" "tests/nvcc/archives/blas.cu $(echo "$inc"/*.h)" -std=c++17 -Xcompiler -fPIE -gencode arch=compute_75,code=compute_75 \
 	-I"$inc" -c tests/nvcc/archives/blas.cu; then
 	o=$B/nvcc-out/archives/blas.o
 	blas="-lcublas_static -lcublasLt_static -lculibos"

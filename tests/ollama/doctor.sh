@@ -108,7 +108,7 @@ begin() { # begin ENV=VALUE...: a server in this world; truth: GPU or CPU, by it
 	port=$(python3 "$here/../system/port.py")
 	: >"$W/log"
 	echo "#world"
-	asked=(env HOME="$W/home" OLLAMA_HOST=127.0.0.1:$port OLLAMA_MODELS="$models" OLLAMA_NO_CLOUD=1 GGML_NO_BACKTRACE=1 VGPU_AGENT="$dir/agent$cc" "$@")
+	asked=(env HOME="$W/home" OLLAMA_HOST=127.0.0.1:$port OLLAMA_MODELS="$models" OLLAMA_NO_CLOUD=1 GGML_NO_BACKTRACE=1 LLAMA_ARG_THREADS=1 VGPU_AGENT="$dir/agent$cc" "$@")
 	# a log that is no file is one that doctor cannot read: then it has to see the cause itself
 	if [ $log = pipe ]; then
 		(cd "$cwd" && exec "${prefix[@]+${prefix[@]}}" "${asked[@]}" "$bin" serve) > >(cat >"$W/log") 2>&1 &

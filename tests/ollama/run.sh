@@ -29,7 +29,8 @@ serve() {
 	url=http://127.0.0.1:$port
 	mkdir -p "$dir/$name.home"
 	: >"$dir/$name.log"     # of a server of the same name before
-	env HOME="$dir/$name.home" OLLAMA_HOST=127.0.0.1:$port OLLAMA_MODELS="$dir/models" OLLAMA_NO_CLOUD=1 OLLAMA_DEBUG=1 "$@" >"$dir/$name.log" 2>&1 &
+	# one thread for what ggml computes on the CPU: more of them wait for each other without sleep; and no debugger when it aborts
+	env HOME="$dir/$name.home" OLLAMA_HOST=127.0.0.1:$port OLLAMA_MODELS="$dir/models" OLLAMA_NO_CLOUD=1 OLLAMA_DEBUG=1 LLAMA_ARG_THREADS=1 GGML_NO_BACKTRACE=1 "$@" >"$dir/$name.log" 2>&1 &
 	servers+=($!)
 	server=$!
 	until_true grep -qE 'inference compute' "$dir/$name.log" || { fail "$name: ollama serve does not answer"; tail -n 15 "$dir/$name.log"; return 1; }

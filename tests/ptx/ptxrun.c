@@ -12,7 +12,7 @@
  *        exit 0 all passed, 1 some failed, 77 nothing to run
  *
  * Every file runs in a child process of its own (with -m cuda, in one that has had no fault so far): a crash or an endless kernel fails
- * that file.
+ * that file. Under ASan BATCH files share one, none behind a fault, a failure or what was skipped; what it leaks fails the last of them.
  */
 #include <dirent.h>
 #include <signal.h>
@@ -105,6 +105,8 @@ static int run_file(const char *path, unsigned cores, double seconds, unsigned *
 	FILE *f = fopen(path, "rb");
 
 	*from = 0;
+	if (!first)
+		rig_told_bytes = 0;     /* of the file before */
 	if (!f || fseek(f, 0, SEEK_END) || (size = ftell(f)) < 0 || fseek(f, 0, SEEK_SET)) {
 		printf("%s: cannot read\n", path);
 		return 1;
@@ -179,40 +181,6 @@ static int run_file(const char *path, unsigned cores, double seconds, unsigned *
 		printf("%s passed %u checks\n", path, t.checks);
 	free(t.text);
 	return t.failures != 0;
-}
-
-/* 0 passed, 1 failed, 77 skipped. */
-static int run_child(const char *path, unsigned cores, double seconds)
-{
-	int wait_status = 0, ms = 0;
-	pid_t pid;
-
-	RIG_FLUSH();
-	pid = fork();
-	if (pid == 0) {
-		unsigned from = 0;
-		int rc = run_file(path, cores, seconds, &from);
-
-		RIG_FLUSH();
-		exit(rc);
-	}
-	if (pid < 0) {
-		perror("fork");
-		return 1;
-	}
-	while (waitpid(pid, &wait_status, WNOHANG) == 0) {
-		if (ms++ > 60000) {
-			kill(pid, SIGKILL);
-			waitpid(pid, &wait_status, 0);
-			break;
-		}
-		usleep(1000);
-	}
-	if (WIFSIGNALED(wait_status)) {
-		printf("%s:0: the test died of signal %d\n", path, WTERMSIG(wait_status));
-		return 1;
-	}
-	return WEXITSTATUS(wait_status);
 }
 
 static int only_ptx(const struct dirent *d)
@@ -299,6 +267,93 @@ static int add(const char *path)
 	return rc;
 }
 
+/* ---- all other modes: children ------------------------------------------------------------------------ */
+
+/* A process of its own for each is half of the time under ASan: it is copied, and searched for leaks. */
+#ifdef __SANITIZE_ADDRESS__
+#define BATCH 16u
+#else
+#define BATCH 1u
+#endif
+
+static struct progress {
+	unsigned at;            /* W child: the file that runs */
+	int result[];           /* W child: of each, once it has ended: 1 + 0 passed, 1 failed, 77 skipped */
+} *progress;
+
+/* Does it leave the engine's threads or the process in a state that others would not begin in? */
+static int spoils(const char *path)
+{
+	char line[65536];
+	FILE *f = fopen(path, "rb");
+	int yes = !f;
+
+	while (!yes && fgets(line, sizeof(line), f))
+		yes = is_directive(line, "expect-fault") || is_directive(line, "expect-launch") || is_directive(line, "show");
+	if (f)
+		fclose(f);
+	return yes;
+}
+
+static void child(unsigned first, unsigned last, unsigned cores, double seconds)
+{
+	int rc = 0;
+
+	for (unsigned i = first; i < last; i++) {
+		unsigned from = 0;
+
+		progress->at = i;
+		rc = run_file(files[i], cores, seconds, &from);
+		RIG_FLUSH();
+		progress->result[i] = 1 + rc;
+		if (rc || spoils(files[i]))
+			break;
+	}
+	exit(rc == 1);
+}
+
+/* The files from first on, in one process; the first that has not run. */
+static unsigned run_child(unsigned first, unsigned cores, double seconds, unsigned *bad, unsigned *skipped)
+{
+	unsigned last = nfiles - first < BATCH ? nfiles : first + BATCH, ran = first;
+	int status = 0, ms = 0;
+	unsigned at = first;
+	pid_t pid;
+
+	RIG_FLUSH();
+	pid = fork();
+	if (pid == 0)
+		child(first, last, cores, seconds);
+	if (pid < 0) {
+		perror("fork");
+		exit(1);
+	}
+	while (waitpid(pid, &status, WNOHANG) == 0) {
+		if (at != progress->at)
+			ms = 0;
+		at = progress->at;
+		if (ms++ > 60000) {
+			kill(pid, SIGKILL);
+			waitpid(pid, &status, 0);
+			break;
+		}
+		usleep(1000);
+	}
+	while (ran < last && progress->result[ran])
+		ran++;
+	if (ran == first || (ran < last && progress->at == ran)) {              /* it ended within a file */
+		if (WIFSIGNALED(status))
+			printf("%s:0: the test died of signal %d\n", files[ran], WTERMSIG(status));
+		progress->result[ran++] = 2;
+	} else if (status && progress->result[ran - 1] != 2) {                  /* behind the last one: LeakSanitizer */
+		printf("%s:0: or one before it in its process: exit %d\n", files[ran - 1], WEXITSTATUS(status));
+		progress->result[ran - 1] = 2;
+	}
+	for (unsigned i = first; i < ran; i++)
+		count(files[i], progress->result[i] - 1, bad, skipped);
+	return ran;
+}
+
 int main(int argc, char **argv)
 {
 	unsigned bad = 0, skipped = 0, cores = 2, jobs = 1;
@@ -338,8 +393,11 @@ int main(int argc, char **argv)
 			bad += pool->result[i] && pool->result[i] != 77;
 		}
 	} else {
-		for (unsigned i = 0; i < nfiles; i++)
-			count(files[i], run_child(files[i], cores, seconds), &bad, &skipped);
+		progress = mmap(NULL, sizeof(*progress) + (nfiles + 1) * sizeof(int), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+		if (progress == MAP_FAILED)
+			return 1;
+		for (unsigned i = 0; i < nfiles;)
+			i = run_child(i, cores, seconds, &bad, &skipped);
 	}
 	printf("ptxrun: %u files, %u failed, %u skipped\n", nfiles, bad, skipped);
 	return nfiles == 0 ? 77 : bad != 0 || (rig_on_cuda && skipped == nfiles);

@@ -25,7 +25,7 @@ if [ -z "$whole" ]; then
 	# not what only tests are made of
 	tar -C "$B" -c --exclude=obj/{asan,plain,tsan,guided,maths,protocol} bin lib include obj debug agent-deps e2e/{driver,static}/vecadd | tar -x -C "$src/build"
 	flags=(-nc)
-	export DEB_BUILD_OPTIONS=noautodbgsym DPKG_DEB_COMPRESSOR_LEVEL=0 DPKG_DEB_THREADS_MAX=1
+	export DEB_BUILD_OPTIONS=noautodbgsym DPKG_DEB_COMPRESSOR_TYPE=gzip DPKG_DEB_COMPRESSOR_LEVEL=1 DPKG_DEB_THREADS_MAX=1
 fi
 (cd "$src" && timeout 1500 dpkg-buildpackage -us -uc -b "${flags[@]}") >"$dir/log" 2>&1 && ok "dpkg-buildpackage" || { fail "dpkg-buildpackage: $(tail -n 20 "$dir/log")"; exit 1; }
 grep -E '^(dpkg-[a-z]+|dh[a-z_]*): warning' "$dir/log" | sort -u >"$dir/warnings"

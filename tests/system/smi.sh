@@ -86,8 +86,8 @@ like "topo -m" "$("$NS" topo -m)" "^GPU0	 X 	$(cat /sys/devices/system/cpu/onlin
 like "the table has utilisation and the versions" "$("$NS")" 'Driver Version: 590.44.01 +CUDA Version: 13.1'
 like "a wide terminal: the whole command line" "$(COLUMNS=200 "$NS")" "$dir/hold with words"
 
-# --- programs from PyPI, whose words about the same client
-P=$B/monitors
+# --- programs from PyPI, whose words about the same client; kept by version, as what takes long elsewhere is
+P=${VGPU_TEST_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/vgpu-tests}/monitors-$(python3 -c 'import sys; print(*sys.version_info[:2], sep=".")')
 if (
 	flock 9
 	[ -e "$P/done-1" ] && exit 0

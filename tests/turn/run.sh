@@ -6,15 +6,16 @@
 unset LD_LIBRARY_PATH VGPU_AGENT
 export XDG_RUNTIME_DIR=$dir
 here=$(cd "$(dirname "$0")" && pwd)
-nv=$B/nvcc
-why=$("$here/../../tools/toolkit/fetch.sh" "$nv" | tail -n 1) || { echo "${why:-no nvcc}"; exit 77; }
+why=$("$here/../../tools/toolkit/fetch.sh" "$B/nvcc" | tail -n 1) || { echo "${why:-no nvcc}"; exit 77; }
+nvcc=$B/nvcc/bin/nvcc
+. "$here/../nvcc/lib.sh"
 w=$B/turn
 mkdir -p "$w"
-# built FILE SOURCE OPTION...: again only when the source is newer
+# built FILE SOURCE OPTION...
 built() {
-	local out=$w/$1 src=$here/$2
+	local out=$w/$1 src=tests/turn/$2
 	shift 2
-	[ "$out" -nt "$src" ] || nice "$nv/bin/nvcc" -o "$out" "$src" "$@" >"$dir/nvcc.log" 2>&1 || { fail "nvcc: $(tail -n 3 "$dir/nvcc.log")"; exit 1; }
+	(cd "$here/../.." && nvcc_make "$out" "$src" "$@" "$src") >"$dir/nvcc.log" 2>&1 || { fail "nvcc: $(tail -n 3 "$dir/nvcc.log")"; exit 1; }
 }
 built work work.cu
 built fixed work.cu -Xcompiler -fno-pie -Xlinker -no-pie
@@ -24,7 +25,7 @@ built libwork.so work.cu -DLIBRARY -shared -Xcompiler -fPIC
 cc -O1 -o "$w/library" "$here/library.c" -ldl -lpthread || exit 1
 # some linkers' .eh_frame is among what is written to
 printf '.section .eh_frame, "aw", @progbits\n.section .note.GNU-stack, "", @progbits\n' >"$w/writable.s" && cc -c -o "$w/writable.o" "$w/writable.s" || exit 1
-built writable work.cu "$w/writable.o"
+built writable work.cu "${w#"$(cd "$here/../.." && pwd)/"}/writable.o"
 for p in work fixed hard threads writable libwork.so; do strip -o "$w/stripped-$p" "$w/$p"; done
 # as one of 12.6 or before: the name is not where it is looked for
 sed 's/__cudaInitModule/__cudaInitModul_/g' "$w/stripped-work" >"$w/blind" && chmod +x "$w/blind"

@@ -3,7 +3,8 @@
 # The administrator of a Debian machine: installs, upgrades, purges. /opt/old and /opt/new have the packages.
 . /opt/tests/verdicts.sh
 export DEBIAN_FRONTEND=noninteractive
-rm -f /usr/sbin/policy-rc.d
+# the second is how an administrator asks that not each dpkg reads all man pages of the machine anew
+rm -f /usr/sbin/policy-rc.d /var/lib/man-db/auto-update
 as() { # as USER COMMAND...
 	local user=$1
 	shift

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Lane operations for any x86-64, and the choice between the tables. */
-#if defined(__GNUC__) && !defined(__clang__)
-#pragma GCC optimize("O3,no-trapping-math,fp-contract=off,rounding-math")
-#endif
+#include "vectorize.h"
 #define LANES_NAME lanes_base
 #define LANES_TEXT "sse2"
 #include "lanes.inc"

@@ -3,7 +3,7 @@
 #if defined(__clang__)
 #pragma clang attribute push(__attribute__((target("avx2,f16c,fma,bmi,bmi2,popcnt,lzcnt"))), apply_to = function)
 #else
-#pragma GCC optimize("O3,no-trapping-math,fp-contract=off,rounding-math")
+#include "vectorize.h"
 #pragma GCC target("avx2,f16c,fma,bmi,bmi2,popcnt,lzcnt")
 #endif
 #define PRODUCT_NAME product_avx2
