@@ -108,6 +108,11 @@ tail -n 1 "$dir/halves" 2>/dev/null | grep -q '^result: 0 wrong' && ok "cuda_fp1
 python3 tests/system/cc_half.py "$dir/halves" >"$dir/out" 2>&1 && ok "cuda_fp16.h: $(tail -n 1 "$dir/out")" || fail "cuda_fp16.h against Python: $(tail -n 6 "$dir/out")"
 cc -std=c++14 -Wall -Wextra -Werror -o "$dir/intrinsics" tests/system/cc_intrinsics.cu && timeout 100 "$V/vgpu" run -- "$dir/intrinsics" >"$dir/out" 2>&1
 grep -q '^result: 0 wrong' "$dir/out" && ok "intrinsics, special functions, textures: $(grep -c ' ulp$' "$dir/out") of them within their bounds" || fail "intrinsics: $(tail -n 12 "$dir/out")"
+cc -std=c++17 -Wall -Wextra -Werror -o "$dir/old" tests/system/cc_old.cu
+for e in jit interp; do
+	VGPU_ENGINE=$e timeout 100 "$V/vgpu" run --private -- "$dir/old" >>"$dir/out" 2>&1 && grep -q '^result: 0 wrong' "$dir/out" && ok "votes and shuffles of before CUDA 9, <memory>, $e" || fail "cc_old.cu, $e: $(tail -n 6 "$dir/out")"
+done
+cc -arch=sm_75 -c -o "$dir/old.o" tests/system/cc_old.cu && fail "__shfl at 7.5" || grep -q "undeclared identifier '__shfl'" "$dir/out" && ok "which are not there from 7.0 on" || fail "at 7.5: $(tail -n 3 "$dir/out")"
 cat >"$dir/groups.cu" <<'CU'
 #include <cstdio>
 __global__ void k(unsigned *o, int *all) { o[threadIdx.x] = __match_any_sync(0xffffffff, threadIdx.x % 5); int a; __match_all_sync(0xffffffff, 7.5, &a); *all = a; atomicMax((unsigned long long *)(o + 32), (unsigned long long)threadIdx.x << 33); atomicAdd_block((int *)o + 34, 2); atomicOr_system(o + 35, 1u << threadIdx.x); atomicCAS((unsigned short *)(o + 36), (unsigned short)0, (unsigned short)9); }
