@@ -12,6 +12,9 @@
 #define __CUDA_RUNTIME_H__	/* what other people's headers test for */
 
 #include "cuda_runtime_api.h"
+#ifndef __CUDACC_RTC__
+#include "library_types.h"
+#endif
 #include "vector_functions.h"
 
 #ifdef __CUDA__

@@ -57,6 +57,15 @@ cc --ptx -gencode arch=compute_75,code=sm_75 --generate-code=arch=compute_61,cod
 	-t 4 --expt-relaxed-constexpr --extended-lambda -Xcudafe --diag_suppress=20012 -prec-div=false -m64 -O3 -o "$dir/k.ptx" "$dir/fused.cu"
 grep -q '^\.target sm_61' "$dir/k.ptx" && grep -q 'mul\.rn\.ftz\.f32' "$dir/k.ptx" && grep -q 'add\.rn\.ftz\.f32' "$dir/k.ptx" && ! grep -q fma "$dir/k.ptx" && ok "nvcc's words of Makefiles" ||
 	fail "nvcc's words: $(tail -n 5 "$dir/out"), $(cat "$dir/k.ptx")"
+# what a Makefile's $(CFLAGS) hands on; and what NVIDIA's curand.h, cufft.h ask of cuda_runtime.h, in C too
+echo '#ifndef __CUDA_ARCH__
+static_assert(FOUR == 4 && __PIC__, "words");
+#endif
+int main() {}' >"$dir/words.cu"
+cc -std=c++17 --compiler-options "-fPIC  -DFOUR=4,-O1" -o "$dir/words" "$dir/words.cu" && ok "--compiler-options with words and commas" || fail "--compiler-options: $(tail -n 4 "$dir/out")"
+printf '#include <cuda_runtime.h>\nint main(void) { libraryPropertyType part = PATCH_LEVEL; cudaDataType type = CUDA_C_64F; return part + type - 7; }\n' >"$dir/types.c"
+gcc -I"$B/include/vgpu" -o "$dir/types" "$dir/types.c" >"$dir/out" 2>&1 && "$dir/types" && cp "$dir/types.c" "$dir/types.cu" && cc -c -o "$dir/types.o" "$dir/types.cu" && ok "library_types.h comes with cuda_runtime.h" ||
+	fail "library_types.h: $(tail -n 4 "$dir/out")"
 # shellcheck disable=SC2086
 cc -lineinfo -o "$dir/lines" $S && timeout 200 "$V/vgpu" sanitizer --leak-check full "$dir/lines" >"$dir/out" 2>&1
 grep -q 'LEAK SUMMARY: 8000 bytes leaked in 2 allocations' "$dir/out" && grep -q 'Host Frame: main+0x' "$dir/out" && ok "vgpu sanitizer reads what it built" ||
