@@ -19,6 +19,13 @@
 
 #ifdef __CUDA__
 #include "cuda_lite_device.h"
+#ifndef __CUDACC_RTC__
+/* What nvcc's own headers bring: programs call exit(), memset() and sqrt() without asking for them. Behind the device's mathematics. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#endif
 #endif
 
 #ifdef __cplusplus

@@ -66,6 +66,23 @@ cc -std=c++17 --compiler-options "-fPIC  -DFOUR=4,-O1" -o "$dir/words" "$dir/wor
 printf '#include <cuda_runtime.h>\nint main(void) { libraryPropertyType part = PATCH_LEVEL; cudaDataType type = CUDA_C_64F; return part + type - 7; }\n' >"$dir/types.c"
 gcc -I"$B/include/vgpu" -o "$dir/types" "$dir/types.c" >"$dir/out" 2>&1 && "$dir/types" && cp "$dir/types.c" "$dir/types.cu" && cc -c -o "$dir/types.o" "$dir/types.cu" && ok "library_types.h comes with cuda_runtime.h" ||
 	fail "library_types.h: $(tail -n 4 "$dir/out")"
+# nor do programs ask for what nvcc's headers bring, and helper_cuda.h asks whether driver_types.h is there
+cat >"$dir/bare.cu" <<'CU'
+#ifndef __DRIVER_TYPES_H__
+#error checkCudaErrors() needs it
+#endif
+__global__ void root(float *p) { p[threadIdx.x] = sqrtf(fabs(p[threadIdx.x])); }
+int main()
+{
+	float *p = (float *)malloc(64);
+	memset(p, 0, 64);
+	if (p[3] != 0 || sqrt(4.0) != 2 || clock() == (clock_t)-1)
+		exit(EXIT_FAILURE);
+	free(p);
+	return EXIT_SUCCESS;
+}
+CU
+cc -Wall -Wextra -Werror -o "$dir/bare" "$dir/bare.cu" && "$dir/bare" && ok "a program without an #include" || fail "without an #include: $(tail -n 4 "$dir/out")"
 # shellcheck disable=SC2086
 cc -lineinfo -o "$dir/lines" $S && timeout 200 "$V/vgpu" sanitizer --leak-check full "$dir/lines" >"$dir/out" 2>&1
 grep -q 'LEAK SUMMARY: 8000 bytes leaked in 2 allocations' "$dir/out" && grep -q 'Host Frame: main+0x' "$dir/out" && ok "vgpu sanitizer reads what it built" ||
