@@ -76,7 +76,10 @@ int main()
 {
 	float *p = (float *)malloc(64);
 	memset(p, 0, 64);
-	if (p[3] != 0 || sqrt(4.0) != 2 || clock() == (clock_t)-1)
+	cudaChannelFormatDesc f = cudaCreateChannelDesc<float>(), u = cudaCreateChannelDesc<uchar4>();
+	if (p[3] != 0 || sqrt(4.0) != 2 || clock() == (clock_t)-1 || max(1.5f, 2.5f) != 2.5f || min(7, 5) != 5 || max(3u, 4) != 4 || max(1.0, 2.5f) != 2.5)
+		exit(EXIT_FAILURE);
+	if (f.x != 32 || f.y || f.f != cudaChannelFormatKindFloat || u.x != 8 || u.w != 8 || u.f != cudaChannelFormatKindUnsigned)
 		exit(EXIT_FAILURE);
 	free(p);
 	return EXIT_SUCCESS;
