@@ -9,12 +9,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* libraryPropertyType and cudaDataType are library_types.h's in the toolkit, __half cuda_fp16.h's, __nv_bfloat16 cuda_bf16.h's: in its folder they come from there */
-#ifdef __has_include
-#if __has_include("library_types.h")
+/* In the toolkit's folder these are NVIDIA's: __half is cuda_fp16.h's, __nv_bfloat16 cuda_bf16.h's */
 #include "library_types.h"
-#define VGPU_LIBRARY_TYPES
-#endif
+#ifdef __has_include
 #if __has_include("cuda_fp16.h")
 #include "cuda_fp16.h"
 #endif
@@ -36,15 +33,6 @@ extern "C" {
 typedef struct CUstream_st *cudaStream_t;
 typedef struct cublasContext *cublasHandle_t;
 
-#ifndef VGPU_LIBRARY_TYPES
-typedef enum libraryPropertyType_t { MAJOR_VERSION, MINOR_VERSION, PATCH_LEVEL } libraryPropertyType;
-
-typedef enum cudaDataType_t {
-	CUDA_R_32F = 0, CUDA_R_64F = 1, CUDA_R_16F = 2, CUDA_R_8I = 3, CUDA_C_32F = 4, CUDA_C_64F = 5, CUDA_C_16F = 6,
-	CUDA_C_8I = 7, CUDA_R_8U = 8, CUDA_C_8U = 9, CUDA_R_32I = 10, CUDA_C_32I = 11, CUDA_R_32U = 12, CUDA_C_32U = 13,
-	CUDA_R_16BF = 14, CUDA_C_16BF = 15
-} cudaDataType;
-#endif
 typedef cudaDataType cublasDataType_t;
 
 typedef enum {

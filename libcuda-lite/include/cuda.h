@@ -424,6 +424,9 @@ CUresult CUDAAPI cuProfilerStop(void);
 #include "cuda_lite_graph.h"
 #include "cuda_lite_green.h"
 
+/* its name before CUDA 11.1 */
+#define CU_DEVICE_ATTRIBUTE_VIRTUAL_ADDRESS_MANAGEMENT_SUPPORTED CU_DEVICE_ATTRIBUTE_VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED
+
 #ifndef __CUDA_API_VERSION_INTERNAL
 #include "cuda_lite_aliases.h"
 #endif

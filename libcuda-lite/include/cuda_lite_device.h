@@ -15,7 +15,14 @@
 #define __shared__ __attribute__((shared))
 #define __constant__ __attribute__((constant))
 #define __forceinline__ __inline__ __attribute__((always_inline))
-#define __noinline__ __attribute__((noinline))
+/*
+ * A keyword of clang's from 15 on. Before, a macro that has to bear the C++ library's __attribute__((__noinline__)) too: what is within is then an
+ * attribute that clang does not know, by the name __attribute__, and its argument a name that has to be one of something.
+ */
+#if __clang_major__ < 15
+enum { __noinline__ };
+#define __noinline__ __attribute__((__noinline__))
+#endif
 #define __launch_bounds__(...) __attribute__((launch_bounds(__VA_ARGS__)))
 #define __align__(n) __attribute__((aligned(n)))
 
@@ -106,35 +113,62 @@ CUDA_LITE_DEV int __all_sync(unsigned int mask, int p) { return __ballot_sync(ma
  * bits 0-4. 64-bit values go as two halves. Values go by reference: only the lane that is read needs to have set its own, and one that
  * nobody set is, as an argument by value, undefined behaviour that clang uses.
  */
-#define CUDA_LITE_SHFL(name, mode, clamp) \
-	CUDA_LITE_DEV int name(unsigned int mask, const int &v, int lane, int width = warpSize) \
+#define CUDA_LITE_SHFL(name, mode, clamp, declared, passed, operand, mask_or_none) \
+	CUDA_LITE_DEV int name(declared const int &v, int lane, int width = warpSize) \
 	{ \
 		int r; \
-		asm volatile("shfl.sync." mode ".b32 %0, %1, %2, %3, %4;" \
-			     : "=r"(r) : "r"(v), "r"(lane), "r"(((warpSize - width) << 8) | clamp), "r"(mask) \
+		asm volatile("shfl" mode ".b32 %0, %1, %2, %3" operand ";" \
+			     : "=r"(r) : "r"(v), "r"(lane), "r"(((warpSize - width) << 8) | clamp), "r"(mask_or_none) \
 			     : "memory"); \
 		return r; \
 	} \
-	CUDA_LITE_DEV unsigned int name(unsigned int mask, const unsigned int &v, int lane, int width = warpSize) \
-	{ return (unsigned int)name(mask, (int)v, lane, width); } \
-	CUDA_LITE_DEV float name(unsigned int mask, const float &v, int lane, int width = warpSize) \
-	{ return __builtin_bit_cast(float, name(mask, __builtin_bit_cast(int, v), lane, width)); } \
-	CUDA_LITE_DEV long long name(unsigned int mask, const long long &v, int lane, int width = warpSize) \
+	CUDA_LITE_DEV unsigned int name(declared const unsigned int &v, int lane, int width = warpSize) \
+	{ return (unsigned int)name(passed (int)v, lane, width); } \
+	CUDA_LITE_DEV float name(declared const float &v, int lane, int width = warpSize) \
+	{ return __builtin_bit_cast(float, name(passed __builtin_bit_cast(int, v), lane, width)); } \
+	CUDA_LITE_DEV long long name(declared const long long &v, int lane, int width = warpSize) \
 	{ \
-		unsigned int lo = name(mask, (unsigned int)v, lane, width); \
-		unsigned int hi = name(mask, (unsigned int)((unsigned long long)v >> 32), lane, width); \
+		unsigned int lo = name(passed (unsigned int)v, lane, width); \
+		unsigned int hi = name(passed (unsigned int)((unsigned long long)v >> 32), lane, width); \
 		return (long long)((unsigned long long)hi << 32 | lo); \
 	} \
-	CUDA_LITE_DEV unsigned long long name(unsigned int mask, const unsigned long long &v, int lane, \
-					      int width = warpSize) \
-	{ return (unsigned long long)name(mask, (long long)v, lane, width); } \
-	CUDA_LITE_DEV double name(unsigned int mask, const double &v, int lane, int width = warpSize) \
-	{ return __builtin_bit_cast(double, name(mask, __builtin_bit_cast(long long, v), lane, width)); }
+	CUDA_LITE_DEV unsigned long long name(declared const unsigned long long &v, int lane, int width = warpSize) \
+	{ return (unsigned long long)name(passed (long long)v, lane, width); } \
+	CUDA_LITE_DEV long name(declared const long &v, int lane, int width = warpSize) \
+	{ return (long)name(passed (long long)v, lane, width); } \
+	CUDA_LITE_DEV unsigned long name(declared const unsigned long &v, int lane, int width = warpSize) \
+	{ return (unsigned long)name(passed (long long)v, lane, width); } \
+	CUDA_LITE_DEV double name(declared const double &v, int lane, int width = warpSize) \
+	{ return __builtin_bit_cast(double, name(passed __builtin_bit_cast(long long, v), lane, width)); }
+#define CUDA_LITE_MASK_DECLARED unsigned int mask,
+#define CUDA_LITE_MASK_PASSED mask,
+#define CUDA_LITE_SHFL_SYNC(name, mode, clamp) \
+	CUDA_LITE_SHFL(name, ".sync." mode, clamp, CUDA_LITE_MASK_DECLARED, CUDA_LITE_MASK_PASSED, ", %4", mask)
 
-CUDA_LITE_SHFL(__shfl_sync, "idx", 0x1f)
-CUDA_LITE_SHFL(__shfl_up_sync, "up", 0)
-CUDA_LITE_SHFL(__shfl_down_sync, "down", 0x1f)
-CUDA_LITE_SHFL(__shfl_xor_sync, "bfly", 0x1f)
+CUDA_LITE_SHFL_SYNC(__shfl_sync, "idx", 0x1f)
+CUDA_LITE_SHFL_SYNC(__shfl_up_sync, "up", 0)
+CUDA_LITE_SHFL_SYNC(__shfl_down_sync, "down", 0x1f)
+CUDA_LITE_SHFL_SYNC(__shfl_xor_sync, "bfly", 0x1f)
+
+/* Those of before CUDA 9, of all active lanes; as with NVIDIA's they are there below 7.0 only */
+#if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ < 700
+CUDA_LITE_SHFL(__shfl, ".idx", 0x1f, , , "", 0)
+CUDA_LITE_SHFL(__shfl_up, ".up", 0, , , "", 0)
+CUDA_LITE_SHFL(__shfl_down, ".down", 0x1f, , , "", 0)
+CUDA_LITE_SHFL(__shfl_xor, ".bfly", 0x1f, , , "", 0)
+CUDA_LITE_DEV unsigned int __ballot(int p)
+{
+	unsigned int r;
+
+	asm volatile("{ .reg .pred q; setp.ne.u32 q, %1, 0; vote.ballot.b32 %0, q; }" : "=r"(r) : "r"(p) : "memory");
+	return r;
+}
+CUDA_LITE_DEV int __any(int p) { return __ballot(p) != 0; }
+CUDA_LITE_DEV int __all(int p) { return __ballot(!p) == 0; }
+#endif
+#undef CUDA_LITE_SHFL_SYNC
+#undef CUDA_LITE_MASK_PASSED
+#undef CUDA_LITE_MASK_DECLARED
 #undef CUDA_LITE_SHFL
 
 /* Atomics on generic addresses (PTX ISA "atom"); every one returns the old value. */

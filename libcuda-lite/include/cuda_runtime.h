@@ -12,10 +12,38 @@
 #define __CUDA_RUNTIME_H__	/* what other people's headers test for */
 
 #include "cuda_runtime_api.h"
+#include "channel_descriptor.h"
+#ifndef __CUDACC_RTC__
+#include "library_types.h"
+#endif
 #include "vector_functions.h"
 
 #ifdef __CUDA__
 #include "cuda_lite_device.h"
+#ifndef __CUDACC_RTC__
+/* What nvcc's own headers bring: programs call exit(), memset() and sqrt() without asking for them. Behind the device's mathematics. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+/* Of the host too, as with nvcc */
+#define CUDA_LITE_LESSER(r, a, b) \
+	static inline __host__ r min(a x, b y) { return (r)x < (r)y ? (r)x : (r)y; } \
+	static inline __host__ r max(a x, b y) { return (r)x < (r)y ? (r)y : (r)x; }
+#define CUDA_LITE_LESSER_OF(s, u) CUDA_LITE_LESSER(s, s, s) CUDA_LITE_LESSER(u, u, u) CUDA_LITE_LESSER(u, s, u) CUDA_LITE_LESSER(u, u, s)
+CUDA_LITE_LESSER_OF(int, unsigned int)
+CUDA_LITE_LESSER_OF(long, unsigned long)
+CUDA_LITE_LESSER_OF(long long, unsigned long long)
+CUDA_LITE_LESSER(double, float, double)
+CUDA_LITE_LESSER(double, double, float)
+#undef CUDA_LITE_LESSER_OF
+#undef CUDA_LITE_LESSER
+static inline __host__ float min(float x, float y) { return fminf(x, y); }
+static inline __host__ float max(float x, float y) { return fmaxf(x, y); }
+static inline __host__ double min(double x, double y) { return fmin(x, y); }
+static inline __host__ double max(double x, double y) { return fmax(x, y); }
+#endif
 #endif
 
 #ifdef __cplusplus

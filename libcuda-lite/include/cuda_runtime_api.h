@@ -9,7 +9,8 @@
 #ifndef CUDA_LITE_CUDA_RUNTIME_API_H
 #define CUDA_LITE_CUDA_RUNTIME_API_H
 
-#define __CUDA_RUNTIME_API_H__	/* what other people's headers test for */
+#define __CUDA_RUNTIME_API_H__	/* what other people's headers test for; helper_cuda.h has checkCudaErrors() by the second */
+#define __DRIVER_TYPES_H__
 
 #ifndef CUDART_VERSION
 #define CUDART_VERSION 13010

@@ -57,6 +57,35 @@ cc --ptx -gencode arch=compute_75,code=sm_75 --generate-code=arch=compute_61,cod
 	-t 4 --expt-relaxed-constexpr --extended-lambda -Xcudafe --diag_suppress=20012 -prec-div=false -m64 -O3 -o "$dir/k.ptx" "$dir/fused.cu"
 grep -q '^\.target sm_61' "$dir/k.ptx" && grep -q 'mul\.rn\.ftz\.f32' "$dir/k.ptx" && grep -q 'add\.rn\.ftz\.f32' "$dir/k.ptx" && ! grep -q fma "$dir/k.ptx" && ok "nvcc's words of Makefiles" ||
 	fail "nvcc's words: $(tail -n 5 "$dir/out"), $(cat "$dir/k.ptx")"
+# what a Makefile's $(CFLAGS) hands on; and what NVIDIA's curand.h, cufft.h ask of cuda_runtime.h, in C too
+echo '#ifndef __CUDA_ARCH__
+static_assert(FOUR == 4 && __PIC__, "words");
+#endif
+int main() {}' >"$dir/words.cu"
+cc -std=c++17 --compiler-options "-fPIC  -DFOUR=4,-O1" -o "$dir/words" "$dir/words.cu" && ok "--compiler-options with words and commas" || fail "--compiler-options: $(tail -n 4 "$dir/out")"
+printf '#include <cuda_runtime.h>\nint main(void) { libraryPropertyType part = PATCH_LEVEL; cudaDataType type = CUDA_C_64F; return part + type - 7; }\n' >"$dir/types.c"
+gcc -I"$B/include/vgpu" -o "$dir/types" "$dir/types.c" >"$dir/out" 2>&1 && "$dir/types" && cp "$dir/types.c" "$dir/types.cu" && cc -c -o "$dir/types.o" "$dir/types.cu" && ok "library_types.h comes with cuda_runtime.h" ||
+	fail "library_types.h: $(tail -n 4 "$dir/out")"
+# nor do programs ask for what nvcc's headers bring, and helper_cuda.h asks whether driver_types.h is there
+cat >"$dir/bare.cu" <<'CU'
+#ifndef __DRIVER_TYPES_H__
+#error checkCudaErrors() needs it
+#endif
+__global__ void root(float *p) { p[threadIdx.x] = sqrtf(fabs(p[threadIdx.x])); }
+int main()
+{
+	float *p = (float *)malloc(64);
+	memset(p, 0, 64);
+	cudaChannelFormatDesc f = cudaCreateChannelDesc<float>(), u = cudaCreateChannelDesc<uchar4>();
+	if (p[3] != 0 || sqrt(4.0) != 2 || clock() == (clock_t)-1 || max(1.5f, 2.5f) != 2.5f || min(7, 5) != 5 || max(3u, 4) != 4 || max(1.0, 2.5f) != 2.5)
+		exit(EXIT_FAILURE);
+	if (f.x != 32 || f.y || f.f != cudaChannelFormatKindFloat || u.x != 8 || u.w != 8 || u.f != cudaChannelFormatKindUnsigned)
+		exit(EXIT_FAILURE);
+	free(p);
+	return EXIT_SUCCESS;
+}
+CU
+cc -Wall -Wextra -Werror -o "$dir/bare" "$dir/bare.cu" && "$dir/bare" && ok "a program without an #include" || fail "without an #include: $(tail -n 4 "$dir/out")"
 # shellcheck disable=SC2086
 cc -lineinfo -o "$dir/lines" $S && timeout 200 "$V/vgpu" sanitizer --leak-check full "$dir/lines" >"$dir/out" 2>&1
 grep -q 'LEAK SUMMARY: 8000 bytes leaked in 2 allocations' "$dir/out" && grep -q 'Host Frame: main+0x' "$dir/out" && ok "vgpu sanitizer reads what it built" ||
@@ -108,6 +137,11 @@ tail -n 1 "$dir/halves" 2>/dev/null | grep -q '^result: 0 wrong' && ok "cuda_fp1
 python3 tests/system/cc_half.py "$dir/halves" >"$dir/out" 2>&1 && ok "cuda_fp16.h: $(tail -n 1 "$dir/out")" || fail "cuda_fp16.h against Python: $(tail -n 6 "$dir/out")"
 cc -std=c++14 -Wall -Wextra -Werror -o "$dir/intrinsics" tests/system/cc_intrinsics.cu && timeout 100 "$V/vgpu" run -- "$dir/intrinsics" >"$dir/out" 2>&1
 grep -q '^result: 0 wrong' "$dir/out" && ok "intrinsics, special functions, textures: $(grep -c ' ulp$' "$dir/out") of them within their bounds" || fail "intrinsics: $(tail -n 12 "$dir/out")"
+cc -std=c++17 -Wall -Wextra -Werror -o "$dir/old" tests/system/cc_old.cu
+for e in jit interp; do
+	VGPU_ENGINE=$e timeout 100 "$V/vgpu" run --private -- "$dir/old" >>"$dir/out" 2>&1 && grep -q '^result: 0 wrong' "$dir/out" && ok "votes and shuffles of before CUDA 9, <memory>, $e" || fail "cc_old.cu, $e: $(tail -n 6 "$dir/out")"
+done
+cc -arch=sm_75 -c -o "$dir/old.o" tests/system/cc_old.cu && fail "__shfl at 7.5" || grep -q "undeclared identifier '__shfl'" "$dir/out" && ok "which are not there from 7.0 on" || fail "at 7.5: $(tail -n 3 "$dir/out")"
 cat >"$dir/groups.cu" <<'CU'
 #include <cstdio>
 __global__ void k(unsigned *o, int *all) { o[threadIdx.x] = __match_any_sync(0xffffffff, threadIdx.x % 5); int a; __match_all_sync(0xffffffff, 7.5, &a); *all = a; atomicMax((unsigned long long *)(o + 32), (unsigned long long)threadIdx.x << 33); atomicAdd_block((int *)o + 34, 2); atomicOr_system(o + 35, 1u << threadIdx.x); atomicCAS((unsigned short *)(o + 36), (unsigned short)0, (unsigned short)9); }

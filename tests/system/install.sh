@@ -35,6 +35,7 @@ sort >"$dir/want" <<'LIST'
 644 usr/include/vgpu/device_launch_parameters.h
 644 usr/include/vgpu/device_types.h
 644 usr/include/vgpu/host_defines.h
+644 usr/include/vgpu/library_types.h
 644 usr/include/vgpu/math_constants.h
 644 usr/include/vgpu/math_functions.h
 644 usr/include/vgpu/surface_types.h

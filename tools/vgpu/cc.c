@@ -27,7 +27,7 @@ static const char usage_text[] =
 	"  --default-stream per-thread|legacy, -use_fast_math, -ftz=, -fmad=   as nvcc has them; -Xptxas, -maxrregcount, -t,\n"
 	"                   --expt-relaxed-constexpr, --extended-lambda and the like are taken\n"
 	"  -lineinfo        source lines in what the memory checker and faults tell\n"
-	"  -Xcompiler A,B   options for the host's side only\n"
+	"  -Xcompiler A,B   options for the host's side only; also \"A B\"\n"
 	"  -v, --dryrun     prints the commands; does not run them\n"
 	"  All else is clang's: -I -D -O -std -g -W -f for both sides, -L -l -Wl for the linker.\n"
 	"  $VGPU_CLANG names the compiler: clang++. There is no -rdc: device code of one file cannot call another's.\n";
@@ -367,7 +367,8 @@ static int own_option(struct cc *c, const char *a, const char *next, int *used)
 	if ((IS("-Xcompiler") || IS("--compiler-options")) && value) {
 		char *save = NULL, *copy = strdup(value);
 
-		for (char *t = strtok_r(copy, ",", &save); t; t = strtok_r(NULL, ",", &save))
+		/* a Makefile's --compiler-options "$(CFLAGS)" too: nvcc leaves its words to a shell */
+		for (char *t = strtok_r(copy, ", \t\n", &save); t; t = strtok_r(NULL, ", \t\n", &save))
 			put(&c->host, t);
 		return 0;
 	}

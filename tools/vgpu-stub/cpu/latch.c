@@ -11,7 +11,7 @@
  * again, by themselves, before the others have done their part of this round. Hardware's lanes meet at a branch's immediate postdominator
  * wherever it lies. So the jumps back from behind such a branch come together in a block of their own, the last one of the loop.
  *
- * Where it is asked in a loop who is here, or lanes in step look at volatile shared memory, its one jump back leads to such a block, too: a strip (strip/order.c)
+ * Where it is asked in a loop who is here, or lanes in step look at volatile shared memory or at what they have just stored there, its one jump back leads to such a block, too: a strip (strip/order.c)
  * that had to stop somewhere in a round is waited for there.
  *
  * A branch whose lanes meet within the loop is none of those: `do { do X while (p); Y } while (q)` may have one beginning for both loops, and
@@ -219,16 +219,35 @@ static void redirect(struct latch *l, u32 b, u32 h, u32 meet)
 		in->fall = meet;
 }
 
+/* Is shared memory looked at behind a store to it, with nothing between that lanes wait at? Neighbours' numbers, perhaps (strip/order.c). */
+static bool looks_back(const struct cfg *g, u32 b)
+{
+	bool stored = false;
+	u32 k;
+
+	for (k = g->b[b].start; k < g->b[b].end; k++) {
+		const struct insn *in = &g->c->code[k];
+
+		if (in->kind == K_LD && in->space == SPACE_SHARED && stored)
+			return true;
+		stored = (stored || (in->kind == K_ST && in->space == SPACE_SHARED)) && !s_sync(in);
+	}
+	return false;
+}
+
 /* Is it asked in the loop who is here, or shared memory looked at that lanes in step write? */
 static bool asked(const struct latch *l, u32 n)
 {
 	const struct cfg *g = l->g;
 	u32 i, k;
 
-	for (i = 0; i < n; i++)
+	for (i = 0; i < n; i++) {
 		for (k = g->b[l->list[i]].start; k < g->b[l->list[i]].end; k++)
 			if (jit_asks(&g->c->code[k]) || s_looks(&g->c->code[k]))
 				return true;
+		if (looks_back(g, l->list[i]))
+			return true;
+	}
 	return false;
 }
 
