@@ -27,22 +27,27 @@
 #include <string.h>
 #include <time.h>
 
-/* Of the host too, as with nvcc */
-#define CUDA_LITE_LESSER(r, a, b) \
-	static inline __host__ r min(a x, b y) { return (r)x < (r)y ? (r)x : (r)y; } \
-	static inline __host__ r max(a x, b y) { return (r)x < (r)y ? (r)y : (r)x; }
-#define CUDA_LITE_LESSER_OF(s, u) CUDA_LITE_LESSER(s, s, s) CUDA_LITE_LESSER(u, u, u) CUDA_LITE_LESSER(u, s, u) CUDA_LITE_LESSER(u, u, s)
-CUDA_LITE_LESSER_OF(int, unsigned int)
-CUDA_LITE_LESSER_OF(long, unsigned long)
-CUDA_LITE_LESSER_OF(long long, unsigned long long)
-CUDA_LITE_LESSER(double, float, double)
-CUDA_LITE_LESSER(double, double, float)
-#undef CUDA_LITE_LESSER_OF
-#undef CUDA_LITE_LESSER
+/* Of the host too, as with nvcc, and of a pair of types on both sides */
+#define CUDA_LITE_LESSER(t) \
+	static inline __host__ t min(t x, t y) { return x < y ? x : y; } \
+	static inline __host__ t max(t x, t y) { return x < y ? y : x; }
+#define CUDA_LITE_LESSER_OF(r, a, b) \
+	static inline __host__ __device__ r min(a x, b y) { return min((r)x, (r)y); } \
+	static inline __host__ __device__ r max(a x, b y) { return max((r)x, (r)y); }
+#define CUDA_LITE_LESSERS(s, u) \
+	CUDA_LITE_LESSER(s) CUDA_LITE_LESSER(u) CUDA_LITE_LESSER_OF(u, s, u) CUDA_LITE_LESSER_OF(u, u, s)
+CUDA_LITE_LESSERS(int, unsigned int)
+CUDA_LITE_LESSERS(long, unsigned long)
+CUDA_LITE_LESSERS(long long, unsigned long long)
 static inline __host__ float min(float x, float y) { return fminf(x, y); }
 static inline __host__ float max(float x, float y) { return fmaxf(x, y); }
 static inline __host__ double min(double x, double y) { return fmin(x, y); }
 static inline __host__ double max(double x, double y) { return fmax(x, y); }
+CUDA_LITE_LESSER_OF(double, float, double)
+CUDA_LITE_LESSER_OF(double, double, float)
+#undef CUDA_LITE_LESSERS
+#undef CUDA_LITE_LESSER_OF
+#undef CUDA_LITE_LESSER
 #endif
 #endif
 
