@@ -63,11 +63,16 @@ if ! [ -x "$C/bin/llama-server" ] || ! [ -x "$C/bin/llama-quantize" ]; then
 fi
 
 # --- as a release lies: bin/ollama, lib/ollama/*, lib/ollama/cuda_v12/libggml-cuda.so
-rm -rf "$R"
-mkdir -p "$R/bin" "$R/lib/ollama/cuda_v12"
-cp "$C/bin/ollama" "$R/bin/"
-cp "$C/bin/llama-server" "$C/bin/llama-quantize" "$R/lib/ollama/"
-cp -al "$B"/llm/lib/*.so "$R/lib/ollama/"
-mv "$R/lib/ollama/libggml-cuda.so" "$R/lib/ollama/cuda_v12/"
-for f in "$R"/lib/ollama/libggml.v*.so; do ln -sf "${f##*/}" "$R/lib/ollama/libggml.so"; done
-[ -x "$R/bin/ollama" ]
+# Whole or not at all, and once: others run what lies there
+of=$(stat -L -c '%n %s %Y' "$C"/bin/* "$B"/llm/lib/*.so "$here/build.sh") || fail "what a release is made of is not there"
+[ "$(cat "$R/of" 2>/dev/null)" = "$of" ] && exit
+N=$R.new
+rm -rf "$N"
+mkdir -p "$N/bin" "$N/lib/ollama/cuda_v12"
+cp "$C/bin/ollama" "$N/bin/"
+cp "$C/bin/llama-server" "$C/bin/llama-quantize" "$N/lib/ollama/"
+cp -al "$B"/llm/lib/*.so "$N/lib/ollama/"
+mv "$N/lib/ollama/libggml-cuda.so" "$N/lib/ollama/cuda_v12/"
+for f in "$N"/lib/ollama/libggml.v*.so; do ln -sf "${f##*/}" "$N/lib/ollama/libggml.so"; done
+echo "$of" >"$N/of"
+[ -x "$N/bin/ollama" ] && rm -rf "$R" && mv "$N" "$R"

@@ -47,8 +47,8 @@ bool loop_versions(struct cfg *g);
 void known_bits(struct cfg *g);
 /* values.c: behind it */
 void values_once(struct cfg *g);
-/* invariants.c: behind it and order; are there new blocks, or others' code elsewhere? */
-bool loop_invariants(struct cfg *g);
+/* invariants.c: behind it and order, which is to be made anew */
+void loop_invariants(struct cfg *g);
 /* dots.c: behind it */
 void dots_together(struct cfg *g);
 /* guards.c: between these and order */

@@ -344,7 +344,7 @@ static bool move(struct invariants *v, u32 h)
 	return true;
 }
 
-bool loop_invariants(struct cfg *g)
+void loop_invariants(struct cfg *g)
 {
 	struct invariants *v = cfg_zeroes(g, sizeof(*v));
 	struct comp *c = g->c;
@@ -358,7 +358,7 @@ bool loop_invariants(struct cfg *g)
 	for (i = g->left; i < g->nb; i++)
 		heads += is_loop(v, g->order[i]);
 	if (!heads)
-		return false;
+		return;
 	v->spare = heads < LOOPS_MOST ? heads : LOOPS_MOST;
 	v->list = cfg_zeroes(g, (g->nb + v->spare) * sizeof(u32));
 	v->in = cfg_zeroes(g, g->nb + v->spare);
@@ -387,5 +387,4 @@ bool loop_invariants(struct cfg *g)
 	for (i = 0; some && i < g->nb; i++)
 		cfg_shorten(g, &g->b[i]);
 	c->line = line;
-	return some;
 }
