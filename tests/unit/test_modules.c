@@ -22,6 +22,7 @@
 #define WARM 5000
 #define LOADS 30000
 #endif
+#define ROUNDS 3u
 #define SLACK_HEAP 4096                 /* bytes */
 #define SLACK_PAGES 48                  /* of the threads' own */
 
@@ -114,16 +115,21 @@ int main(void)
 		return 1;
 	cell = rig_alloc(&rig, 4096);
 	first = once(cell);
-	for (unsigned i = 1; i < LOADS; i++) {
-		if (i == WARM) {
-			h = heap();
-			p = pages();
+	/* what is leaked is leaked again; what is there once may come late, where a launch takes long for once and a worker has its first grid */
+	for (unsigned round = 0; round < ROUNDS; round++) {
+		for (unsigned i = 1; i < LOADS; i++) {
+			if (i == WARM) {
+				h = heap();
+				p = pages();
+			}
+			id = once(cell);
+			if (id == first) {
+				printf("FAIL the id of load 0 came back at load %u\n", i);
+				return 1;
+			}
 		}
-		id = once(cell);
-		if (id == first) {
-			printf("FAIL the id of load 0 came back at load %u\n", i);
-			return 1;
-		}
+		if (SANITIZED || (heap() <= h + SLACK_HEAP && pages() <= p + SLACK_PAGES))
+			break;
 	}
 	if (!SANITIZED && heap() > h + SLACK_HEAP)
 		failures += printf("FAIL %zu bytes more are allocated after %u loads than after %u\n", heap() - h, LOADS, WARM) > 0;
