@@ -606,6 +606,26 @@ void cfg_shorten(struct cfg *g, struct block *b)
 	b->end = n;
 }
 
+void cfg_redirect(struct cfg *g, u32 b, u32 from, u32 to)
+{
+	struct insn *in = &g->c->code[g->b[b].end - 1];
+	u32 k;
+
+	for (k = 0; k < g->b[b].nsucc; k++)
+		if (g->b[b].succ[k] == from) {
+			g->b[b].succ[k] = to;
+			g->b[from].npred--;
+			g->b[to].npred++;
+		}
+	if ((in->kind == K_JMP || in->kind == K_CBRA) && in->taken == from)
+		in->taken = to;
+	for (k = 1; in->kind == K_BRX && k <= in->u.targets[0]; k++)
+		if (in->u.targets[k] == from)
+			in->u.targets[k] = to;
+	if (!(in->kind == K_JMP || (in->kind == K_BRX && in->guard == OPND_NONE)) && in->fall == from)
+		in->fall = to;
+}
+
 static struct insn nothing(const struct insn *at, enum kind kind)
 {
 	struct insn in = { .kind = (u8)kind, .guard = OPND_NONE, .line = at->line };

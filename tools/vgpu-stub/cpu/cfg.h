@@ -36,6 +36,7 @@ void *cfg_zeroes(struct cfg *g, size_t bytes);          /* of the kernel's pool;
 void cfg_predecessors(struct cfg *g, u32 **first, u32 **pred);
 void cfg_append(struct cfg *g, const struct insn *in);  /* a copy of it at the code's end, which may move */
 void cfg_nop(struct insn *in);
+void cfg_redirect(struct cfg *g, u32 b, u32 from, u32 to);      /* ways of block b to the one lead to the other */
 void cfg_shorten(struct cfg *g, struct block *b);       /* takes what is nothing out of it */
 
 /* stand_in.c: behind edges */

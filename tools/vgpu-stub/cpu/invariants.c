@@ -296,33 +296,16 @@ static void at_end_of(struct invariants *v, u32 p)
 static void in_new_block(struct invariants *v, u32 h)
 {
 	struct cfg *g = v->g;
-	u32 b = g->nb++, start = v->c->ncode, i, k;
+	u32 b = g->nb++, start = v->c->ncode, i;
 
 	take(v);
 	v->c->code[v->c->ncode - 1].fall = h;
 	g->b[b] = (struct block){ .start = start, .end = v->c->ncode, .nsucc = 1, .succ = cfg_zeroes(g, sizeof(u32)) };
 	g->b[b].succ[0] = h;
 	v->spare--;
-	for (i = v->first[h]; i < v->first[h + 1]; i++) {
-		u32 p = v->pred[i];
-		struct insn *in = last_of(v, p);
-
-		if (v->in[p])
-			continue;
-		for (k = 0; k < g->b[p].nsucc; k++)
-			if (g->b[p].succ[k] == h) {
-				g->b[p].succ[k] = b;
-				g->b[h].npred--;
-				g->b[b].npred++;
-			}
-		if ((in->kind == K_JMP || in->kind == K_CBRA) && in->taken == h)
-			in->taken = b;
-		for (k = 1; in->kind == K_BRX && k <= in->u.targets[0]; k++)
-			if (in->u.targets[k] == h)
-				in->u.targets[k] = b;
-		if (!(in->kind == K_JMP || (in->kind == K_BRX && in->guard == OPND_NONE)) && in->fall == h)
-			in->fall = b;
-	}
+	for (i = v->first[h]; i < v->first[h + 1]; i++)
+		if (!v->in[v->pred[i]])
+			cfg_redirect(g, v->pred[i], h, b);
 	g->b[h].npred++;
 }
 

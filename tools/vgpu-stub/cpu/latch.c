@@ -197,28 +197,6 @@ static u32 new_block(struct latch *l, u32 to)
 	return g->nb++;
 }
 
-/* The jumps from b to h lead to meet. */
-static void redirect(struct latch *l, u32 b, u32 h, u32 meet)
-{
-	struct cfg *g = l->g;
-	struct insn *in = &g->c->code[g->b[b].end - 1];
-	u32 k;
-
-	for (k = 0; k < g->b[b].nsucc; k++)
-		if (g->b[b].succ[k] == h) {
-			g->b[b].succ[k] = meet;
-			g->b[h].npred--;
-			g->b[meet].npred++;
-		}
-	if ((in->kind == K_JMP || in->kind == K_CBRA) && in->taken == h)
-		in->taken = meet;
-	for (k = 1; in->kind == K_BRX && k <= in->u.targets[0]; k++)
-		if (in->u.targets[k] == h)
-			in->u.targets[k] = meet;
-	if (!(in->kind == K_JMP || (in->kind == K_BRX && in->guard == OPND_NONE)) && in->fall == h)
-		in->fall = meet;
-}
-
 /* Is shared memory looked at behind a store to it, with nothing between that lanes wait at? Neighbours' numbers, perhaps (strip/order.c). */
 static bool looks_back(const struct cfg *g, u32 b)
 {
@@ -276,7 +254,7 @@ static bool one_place(struct latch *l, u32 h)
 	meet = new_block(l, h);
 	for (i = 0; i < n; i++)
 		if (all || l->mark[l->list[i]] == (IN_LOOP | BEHIND))
-			redirect(l, l->list[i], h, meet);
+			cfg_redirect(l->g, l->list[i], h, meet);
 	return true;
 }
 

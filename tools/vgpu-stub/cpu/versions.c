@@ -343,7 +343,7 @@ static void answer(struct versions *v, u32 version, u32 p, bool yes)
 static void ask_before(struct versions *v, u32 from)
 {
 	struct cfg *g = v->g;
-	u32 h = v->list[0], two = v->copy[h], start = v->c->ncode, i, k, b;
+	u32 h = v->list[0], two = v->copy[h], start = v->c->ncode, i, b;
 	struct insn *in;
 
 	append(v, from);
@@ -356,26 +356,9 @@ static void ask_before(struct versions *v, u32 from)
 	g->b[b].succ[0] = two;
 	g->b[b].succ[1] = h;
 	v->chosen[b] = 1;
-	for (i = v->first[h]; i < v->first[h + 1]; i++) {
-		u32 p = v->pred[i];
-
-		if (v->copy[p])
-			continue;
-		for (k = 0; k < g->b[p].nsucc; k++)
-			if (g->b[p].succ[k] == h) {
-				g->b[p].succ[k] = b;
-				g->b[h].npred--;
-				g->b[b].npred++;
-			}
-		in = last_of(v, p);
-		if ((in->kind == K_JMP || in->kind == K_CBRA) && in->taken == h)
-			in->taken = b;
-		for (k = 1; in->kind == K_BRX && k <= in->u.targets[0]; k++)
-			if (in->u.targets[k] == h)
-				in->u.targets[k] = b;
-		if (!(in->kind == K_JMP || (in->kind == K_BRX && in->guard == OPND_NONE)) && in->fall == h)
-			in->fall = b;
-	}
+	for (i = v->first[h]; i < v->first[h + 1]; i++)
+		if (!v->copy[v->pred[i]])
+			cfg_redirect(g, v->pred[i], h, b);
 	g->b[h].npred++;
 	g->b[two].npred++;
 }
