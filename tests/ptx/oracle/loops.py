@@ -3,7 +3,8 @@
 
 Much of what a round makes is the same in each: indices of threads' numbers and parameters, widened and scaled for addresses. Loops are entered by one way or by several, left at
 their beginning, their end or in between, after as many rounds for all threads or for each its own, often after none. Registers are written once, behind a branch,
-under a guard, or several times, and read in the round after. The model does each statement for one thread after the other, as the PTX ISA says it.
+under a guard, or several times, and read in the round after. Where a loop has been unrolled, what is left over has one of its own before it, with as many rounds for each thread
+as it wants, and the numbers that both step through memory by go on from where that left them. The model does each statement for one thread after the other, as the PTX ISA says it.
 """
 import os
 import random
@@ -39,7 +40,7 @@ class Program:
 
     def dest(self, k):
         """A new register; now and then one that has a value, which has two definitions from then on."""
-        old = [x for x in self.here[k] if x not in ("%r1", "%r2", "%r3", "%r4") and not x.startswith("%n")]
+        old = [x for x in self.here[k] if x not in ("%r1", "%r2", "%r3", "%r4") and x[1] not in "nis"]
         if len(old) > 2 and self.r.random() < .12:
             return self.r.choice(old)
         self.last[k] += 1
@@ -180,18 +181,34 @@ class Program:
             self.here["r"].remove("%%n%d" % at)
         return [("loop", at, kind, rounds, b)]
 
+    def unrolled(self, depth):
+        """Two loops that one number of a thread goes through, and its place in memory with it: first what is left over, then the rest."""
+        r = self.r
+        self.loops += 1
+        at, start = self.loops, r.choice((0, 0, 2))
+        step, few, many = r.choice((32, 32, 4)), r.choice(("lane", "eighth", "half", "m & 3")), r.choice((24, 70, 200))
+        i, s = "%%i%d" % at, "%%s%d" % at
+        self.here["r"].append(i)
+        self.here["d"].append(s)
+        bodies = [[("mix", i), *self.inside(depth + 1, r.randint(1, 4))] for _ in range(2)]
+        self.here["r"].remove(i)
+        self.here["d"].remove(s)
+        return [("unrolled", at, start, step, few, many, bodies), *([("mix", i)] if r.random() < .2 else [])]
+
     def body(self, depth, n):
         r, out = self.r, []
         for _ in range(n):
             k = r.random()
             if k < .07 and depth < 3:
                 out.append(("if", self.any("p"), r.randrange(2), self.inside(depth + 1, r.randint(1, 5))))
-            elif k < .15 and depth < 3 and self.loops < 6:
+            elif k < .12 and depth < 3 and self.loops < 6:
                 out += self.loop(depth)
+            elif k < .15 and depth < 3 and self.loops < 6:
+                out += self.unrolled(depth)
             elif k < .15 + GUARDED and self.here["p"]:
                 # a register that has a value already: what the others keep
                 d, a = self.r.choice(self.here["r"][4:] or ["%r4"]), self.any("r")
-                if d not in ("%r1", "%r2", "%r3", "%r4") and not d.startswith("%n"):
+                if d not in ("%r1", "%r2", "%r3", "%r4") and d[1] not in "nis":
                     def run(t, d=d, a=a):
                         t[d] = t[a] * 3 + 1 & M32
                     out.append(("guard", self.any("p"), ("do", "mad.lo.u32 %s, %s, 3, 1;" % (d, a), run)))
@@ -225,6 +242,24 @@ class Program:
                 o.append("\t@%s%s bra %s;" % ("!" if s[2] else "", s[1], at))
                 self.text(s[3], o, out)
                 o.append(at + ":")
+            elif s[0] == "unrolled":
+                _, n, start, step, few, many, (first, second) = s
+                i, v, c = "%%i%d" % n, "%%s%d" % n, "%%c%d" % n
+                left, rest, main, end = (self.label() for _ in range(4))
+                o += ["\tshr.u32 %s, %%r1, %d;" % (i, start), "\tmul.wide.u32 %s, %s, 4;" % (v, i)]
+                if few == "half":
+                    o += ["\tshr.u32 %s, %%r1, 4;" % c, "\tand.b32 %s, %s, 1;" % (c, c)]
+                elif few == "eighth":
+                    o += ["\tshr.u32 %s, %%r1, 3;" % c, "\tand.b32 %s, %s, 3;" % (c, c)]
+                else:
+                    self.count(n, few, o)
+                o += ["\tsetp.eq.u32 %%pl, %s, 0;" % c, "\t@%pl bra " + rest + ";", left + ":"]
+                self.text(first, o, out)
+                forward = ["\tadd.u32 %s, %s, %d;" % (i, i, step), "\tadd.s64 %s, %s, %d;" % (v, v, 4 * step)]
+                o += [*forward, "\tsub.u32 %s, %s, 1;" % (c, c), "\tsetp.ne.u32 %%pl, %s, 0;" % c, "\t@%pl bra " + left + ";", rest + ":",
+                      "\tsetp.gt.u32 %%pl, %s, %d;" % (i, many), "\t@%pl bra " + end + ";", main + ":"]
+                self.text(second, o, out)
+                o += [*forward, "\tsetp.lt.u32 %%pl, %s, %d;" % (i, many), "\t@%pl bra " + main + ";", end + ":"]
             else:
                 _, n, kind, rounds, b = s
                 top, end = self.label(), self.label()
@@ -270,6 +305,22 @@ class Program:
             elif s[0] == "if":
                 if bool(t[s[1]]) == bool(s[2]):
                     self.run(s[3], t)
+            elif s[0] == "unrolled":
+                _, n, start, step, few, many, (first, second) = s
+                i, v = "%%i%d" % n, "%%s%d" % n
+                t[i] = t["%r1"] >> start
+                t[v] = 4 * t[i]
+
+                def rounds_of(b):
+                    self.run(b, t)
+                    t[i] += step
+                    t[v] += 4 * step
+                for _ in range({"lane": t["%r1"] & 3, "half": t["%r1"] >> 4 & 1, "eighth": t["%r1"] >> 3 & 3, "m & 3": self.m & 3}[few]):
+                    rounds_of(first)
+                if t[i] <= many:
+                    rounds_of(second)
+                    while t[i] < many:
+                        rounds_of(second)
             else:
                 _, n, kind, rounds, b = s
                 c = {"n": self.n, "m & 3": self.m & 3, "lane": t["%r1"] & 3}.get(rounds, int(rounds) if rounds.isdigit() else 0)
@@ -305,9 +356,9 @@ class Program:
              "// launch: k block=%s args=out:u32[%d],data:u32[%d]={%s},u32:%d,u32:%d" % (block, THREADS, WORDS, ",".join(map(str, self.data)), self.n, self.m),
              "// expect: out = " + " ".join(map(str, want)),
              ".version 7.0", ".target sm_61", ".address_size 64", "", ".visible .entry k(.param .u64 out, .param .u64 data, .param .u32 n, .param .u32 m)", "{",
-             "\t.reg .pred %%p<%d>, %%pl, %%pb;" % (self.last["p"] + 1), "\t.reg .b32 %%r<%d>, %%n<8>, %%c<8>, %%acc, %%x0_<%d>, %%f0_<%d>, %%at;" % (self.last["r"] + 1, self.steps + 1, self.steps + 1),
+             "\t.reg .pred %%p<%d>, %%pl, %%pb;" % (self.last["p"] + 1), "\t.reg .b32 %%r<%d>, %%n<8>, %%i<8>, %%c<8>, %%acc, %%x0_<%d>, %%f0_<%d>, %%at;" % (self.last["r"] + 1, self.steps + 1, self.steps + 1),
              "\t.reg .f32 %%g0_<%d>, %%g1_<%d>;" % (self.steps + 1, self.steps + 1),
-             "\t.reg .b64 %%v<%d>, %%a0_<%d>, %%a1_<%d>, %%rd<4>;" % (self.last["d"] + 1, self.steps + 1, self.steps + 1)]
+             "\t.reg .b64 %%s<8>, %%v<%d>, %%a0_<%d>, %%a1_<%d>, %%rd<4>;" % (self.last["d"] + 1, self.steps + 1, self.steps + 1)]
         o += ["\t" + x for x in ("ld.param.u64 %rd1, [out];", "ld.param.u64 %rd2, [data];", "ld.param.u32 %r3, [n];", "ld.param.u32 %r4, [m];", "mov.u32 %r1, %tid.x;", "mov.u32 %r2, %tid.y;",
                                  "mov.u32 %acc, %ntid.x;", "mad.lo.u32 %at, %r2, %acc, %r1;", "mad.wide.u32 %rd1, %at, 4, %rd1;", "mov.u32 %acc, 0;")]
         return "\n".join(o + code + ["\tst.global.u32 [%rd1], %acc;", "\tret;", "}", ""])

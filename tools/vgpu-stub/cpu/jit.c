@@ -48,6 +48,19 @@ static u32 live_list(struct jcomp *c, u32 pc, u32 *n)
 	return at;
 }
 
+/* A list of registers in lives[]; where. */
+u32 jit_lives(struct jcomp *c, const u32 *list, u32 n)
+{
+	u32 at = c->nlives;
+
+	c->lives = grow(c, c->lives, &c->lives_cap, at + n + 1, sizeof(u32));
+	if (c->bad)
+		return 0;
+	memcpy(c->lives + at, list, n * sizeof(u32));
+	c->nlives += n;
+	return at;
+}
+
 /* The same with what lanes will read that wait in the regions of block b. */
 u32 jit_live_all(struct jcomp *c, u32 pc, u32 b, u32 *n)
 {
@@ -664,6 +677,9 @@ static struct jit *compile(struct func *fn, u32 spec, bool much, bool last, bool
 			emit_insn(c, &c->code[i], i);
 			jit_twins_end(c, i + 1);
 		}
+		/* the one way into what comes next, where lanes of a region wait that had another code before it */
+		if (jb->nsucc == 1 && jb->succ[0] == b + 1 && c->code[jb->end - 1].kind != K_JMP && c->rin[b] & ~c->rin[b + 1])
+			j_jump(c, jb->end - 1, jb->end);
 		/* a jump to what comes next */
 		if (c->nbj && c->bj[c->nbj - 1].at + 4 == c->a.n && c->bj[c->nbj - 1].exit == jb->end && b + 1 < c->s->nb) {
 			c->nbj--;

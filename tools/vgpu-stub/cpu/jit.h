@@ -132,6 +132,8 @@ struct jregion {
 	u32 head;               /* of the loop in whose rounds it lies, a block; NO_PC: as control goes, whatever is around it */
 	bool loops;             /* the first side comes back to the branch, the second does not */
 	u32 live_join, njoin, live_second, nsecond;     /* in lives[] */
+	bool apart;             /* the sides have scalars of their own ... */
+	u32 saved, nsaved, save_at;     /* ... which, in lives[], the first one writes and the second one reads; where they wait in P, eight bytes each */
 };
 
 enum { JIT_UNTRIED, JIT_TRIED, JIT_CHOSEN, JIT_KEPT };
@@ -549,6 +551,7 @@ bool jit_cvta(struct jcomp *c, const struct insn *in);
 /* jit_ways.c; jit_live_all and j_run_lanes: jit.c */
 void jit_way_in(struct jcomp *c);
 bool jit_ways(struct jcomp *c, u32 *stubs);                     /* false: no memory */
+u32 jit_lives(struct jcomp *c, const u32 *list, u32 n);           /* these registers: where in lives[] (jit.c) */
 u32 jit_live_all(struct jcomp *c, u32 pc, u32 b, u32 *n);       /* before pc of block b, for lanes that wait too: in lives[] */
 void j_run_lanes(struct jcomp *c, int gpr);
 void j_edge(struct jcomp *c, u32 pc, u32 to);

@@ -363,5 +363,12 @@ bool jit_alloc(struct jcomp *c)
 				place_gpr(c, v - 1, from, &act);
 		}
 	}
-	return homes(c, head, next);
+	if (!homes(c, head, next))
+		return false;
+	for (i = 0; i < c->nregions; i++) {
+		c->home_next = (c->home_next + 7) & ~7u;
+		c->regions[i].save_at = c->home_next;
+		c->home_next += 8 * c->regions[i].nsaved;
+	}
+	return true;
 }

@@ -31,8 +31,34 @@ static void take_along(struct jcomp *c, u32 to)
 	for (; in; in &= in - 1) {
 		u32 i = (u32)__builtin_ctzll(in);
 
-		if (c->regions[i].second == to)
+		/* not those with scalars of their own, which do not come by here */
+		if (c->regions[i].second == to && !c->regions[i].apart)
 			take_up(c, others(i));
+	}
+}
+
+/* The scalars of those who wait for their turn at the second side: as they are now, or as they were. Writes RCX. */
+static void scalars(struct jcomp *c, const struct jregion *r, bool back)
+{
+	struct as *a = &c->a;
+	u32 i;
+
+	for (i = 0; i < r->nsaved; i++) {
+		const struct jreg *v = &c->r[c->lives[r->saved + i]];
+		struct rm at = rm_mem(RBX, (s32)(r->save_at + 8 * i)), own = rm_mem(RBX, (s32)v->home);
+		bool reg = v->loc == LOC_GPR;
+
+		if (v->loc == LOC_NONE)
+			continue;
+		if (back) {
+			g_load(a, 1, reg ? v->reg : RCX, at);
+			if (!reg)
+				g_store(a, v->w == 1, own, RCX);
+		} else {
+			if (!reg)
+				g_load(a, v->w == 1, RCX, own);
+			g_store(a, 1, at, reg ? v->reg : RCX);
+		}
 	}
 }
 
@@ -67,6 +93,7 @@ static void to_join(struct jcomp *c, u32 pc, u64 left)
 			g_movi(a, RCX, 0);
 			g_store(a, 0, others(i), RCX);
 			j_run_lanes(c, RAX);
+			scalars(c, &c->regions[i], true);
 			take_along(c, c->regions[i].second);
 			j_edge(c, pc, c->regions[i].second);
 			g_here(a, at);
@@ -135,6 +162,7 @@ void j_part(struct jcomp *c, const struct insn *in, u32 pc, const struct jregion
 	struct rm wait = r->second == NO_PC ? waiting(no) : others(no);
 	struct as *a = &c->a;
 
+	scalars(c, r, false);
 	g_load(a, 0, RCX, rm_reg(RAX));
 	g_alu(a, 0, G_XOR, r->first == in->taken ? RCX : RAX, PM(m));
 	if (r->second == NO_PC || r->loops)

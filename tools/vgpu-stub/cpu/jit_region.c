@@ -20,7 +20,10 @@
  * however it was entered, and the interpreter may enter it with any group of lanes.
  *
  * Invariant: what waiting lanes will read is only written under the mask of those that run (jcomp.keep), which takes
- * a varying register: a branch whose region writes a uniform one that is alive at the join is left to the interpreter.
+ * a varying register. Where lanes leave a loop after different rounds, its counters and addresses are scalars which those behind it read, each
+ * group its own; compilers write such loops for what is left over when a loop has been unrolled. There the join is a later postdominator, at
+ * which no such scalar is alive: one side goes there by all that lies between, and the other one finds the scalars as they were when they
+ * parted (jregion.saved). A branch for which there is no such place is left to the interpreter.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -38,6 +41,8 @@ struct graph {
 
 #define ROUND_BLOCKS 4096u      /* of a loop, for what is looked for in its rounds */
 #define ROUND_MEETS 8u
+#define SAVED 16u               /* scalars of a region */
+#define LATER_JOINS 8u
 
 static bool make_graph(struct jcomp *c, struct graph *g)
 {
@@ -353,12 +358,115 @@ static bool asked_apart(const struct jcomp *c, const struct search *s)
 	return false;
 }
 
+/* Marks the two sides of a region: 1 and 2. */
+static void mark_region(struct jcomp *c, const struct graph *g, struct search *s, const struct jregion *r)
+{
+	loop_of(c, g, s, r->head);
+	forget(s, ~0ull);
+	reach(c, s, block_no(c, r->first), block_no(c, r->join), 1);
+	if (r->second != NO_PC)
+		reach(c, s, block_no(c, r->second), block_no(c, r->join), 2);
+}
+
+/* Does what a region writes outlive it, in lanes that wait? */
+static bool outlives(struct jcomp *c, const struct search *s, const struct jregion *r, bool much)
+{
+	bool does = false;
+	u32 i;
+
+	for (i = 0; i < s->nlist && (much || !does); i++) {
+		u32 k = s->list[i];
+
+		does |= scalar_outlives(c, k, live_before(c, r->join), much) ||
+			((s->mark[k] & 1) && r->second != NO_PC && scalar_outlives(c, k, live_before(c, r->second), much));
+	}
+	return does;
+}
+
+/* A scalar's value, not what it is made of, and not one bit for all lanes. */
+static bool can_save(const struct jcomp *c, u32 v)
+{
+	return c->r[v].w != 2 && !c->sym[v].ghost && !c->sym[v].to && !c->stay[v].to && !c->stay[v].on;
+}
+
+/* The scalars that the side with this bit writes and lanes at pc read: at most SAVED of them. */
+static bool to_save(struct jcomp *c, const struct search *s, u8 bit, u32 pc, struct jregion *r)
+{
+	const u64 *waiting = live_before(c, pc);
+	u32 list[SAVED], n = 0, i, k, at, q;
+
+	for (i = 0; i < s->nlist; i++) {
+		const struct jblock *jb = &c->s->b[s->list[i]];
+
+		for (at = jb->start; (s->mark[s->list[i]] & bit) && at < jb->end; at++)
+			for (k = 0; k < 6; k++) {
+				u32 o = c->code[at].o[k];
+
+				if (!(c->code[at].def >> k & 1) || o == OPND_NONE || c->r[o].cls == JC_VARY || !has(waiting, o))
+					continue;
+				for (q = 0; q < n && list[q] != o; q++)
+					;
+				if (q < n)
+					continue;
+				if (n == SAVED || !can_save(c, o))
+					return false;
+				list[n++] = o;
+			}
+	}
+	r->saved = jit_lives(c, list, n);
+	r->nsaved = n;
+	return !c->bad;
+}
+
+/*
+ * A region whose sides have scalars of their own: up to where nobody reads what either has written. The first side is the one that does not
+ * come by where the second one begins: those who wait there have other scalars.
+ */
+static bool find_apart(struct jcomp *c, const struct graph *g, u32 b, struct jregion *r, struct search *s, u64 share)
+{
+	const struct insn *in = &c->code[c->s->b[b].end - 1];
+	u32 join = g->ipdom[b], t, f, i, k, tries;
+
+	for (tries = 0; tries < LATER_JOINS; tries++, join = g->ipdom[join]) {
+		bool bad = false;
+
+		if (join >= g->n)
+			return false;
+		memset(r, 0, sizeof(*r));
+		r->head = NO_PC;
+		loop_of(c, g, s, NO_PC);
+		if (!sides(c, s, in, join, share, &t, &f) || asked_apart(c, s))
+			return false;
+		for (i = 0; t && f && !bad && i < s->nlist; i++)
+			bad = scalar_outlives(c, s->list[i], live_before(c, c->s->b[join].start), false);
+		if (!t || !f || bad)
+			continue;
+		for (k = 0; k < 2; k++) {
+			u32 first = k ? in->fall : in->taken, second = k ? in->taken : in->fall;
+			u8 bit = k ? 2 : 1;
+
+			if ((s->mark[block_no(c, second)] & bit) || !to_save(c, s, bit, second, r))
+				continue;
+			r->apart = true;
+			r->at = c->s->b[b].end - 1;
+			r->join = c->s->b[join].start;
+			r->first = first;
+			r->second = second;
+			r->size = s->nlist;
+			r->depth = c->s->b[b].depth;
+			return true;
+		}
+	}
+	return false;
+}
+
 /* The region of the branch that ends block b, if it is one that code can do. */
 static bool find(struct jcomp *c, const struct graph *g, u32 b, struct jregion *r, struct search *s, u64 share)
 {
 	const struct insn *in = &c->code[c->s->b[b].end - 1];
 	u32 join = g->ipdom[b], t, f, i, h;
-	bool bad = false, much;
+	struct jregion own;
+	bool much;
 
 	memset(r, 0, sizeof(*r));
 	r->head = NO_PC;
@@ -395,16 +503,17 @@ static bool find(struct jcomp *c, const struct graph *g, u32 b, struct jregion *
 	}
 	r->size = s->nlist;     /* shared blocks once: what lies in another region is smaller */
 	r->depth = c->s->b[b].depth;
+	if (!outlives(c, s, r, false))
+		return true;
 	much = c->much && !c->last && c->s->parted[r->at];
-	for (i = 0; i < s->nlist; i++) {
-		u32 k = s->list[i];
-
-		bad |= scalar_outlives(c, k, live_before(c, r->join), much) ||
-		       ((s->mark[k] & 1) && r->second != NO_PC && scalar_outlives(c, k, live_before(c, r->second), much));
-		if (bad && !much)
-			return false;
+	own = *r;
+	if (r->head == NO_PC && find_apart(c, g, b, r, s, share))
+		return true;
+	if (much) {
+		mark_region(c, g, s, &own);
+		outlives(c, s, &own, true);
 	}
-	return !bad;
+	return false;
 }
 
 /* Whoever leaves the round of a loop from within r does so at a branch of its own region, and waits there. */
@@ -452,14 +561,18 @@ static u64 crossing(const struct jcomp *c, const u64 *in, u32 i)
 	return both & own & theirs;
 }
 
-/* Marks the two sides of a region: 1 and 2. */
-static void mark_region(struct jcomp *c, const struct graph *g, struct search *s, const struct jregion *r)
+/* Is there a region of a round (jregion.head) with which the one with bit i has blocks in common? */
+static bool in_rounds(const struct jcomp *c, const struct jregion *all, u32 i)
 {
-	loop_of(c, g, s, r->head);
-	forget(s, ~0ull);
-	reach(c, s, block_no(c, r->first), block_no(c, r->join), 1);
-	if (r->second != NO_PC)
-		reach(c, s, block_no(c, r->second), block_no(c, r->join), 2);
+	u64 with = 0, rounds = 0;
+	u32 b, k;
+
+	for (b = 0; b < c->s->nb; b++)
+		if (c->rin[b] >> i & 1)
+			with |= c->rin[b];
+	for (k = 0; k < c->nregions; k++)
+		rounds |= (u64)(all[k].at != NO_PC && all[k].head != NO_PC) << k;
+	return with & rounds;
 }
 
 static int by_worth(const void *a, const void *b)
@@ -478,15 +591,24 @@ static int by_size(const void *a, const void *b)
 	return x->size != y->size ? (x->size < y->size ? -1 : 1) : x->at < y->at ? -1 : 1;
 }
 
-static bool keep(struct jcomp *c, u32 b, u32 pc)
+/* Those who wait at pc will read what block b must leave alone; their own scalars stand elsewhere. */
+static bool keep(struct jcomp *c, u32 b, u32 pc, const struct jregion *own)
 {
 	const u64 *set = live_before(c, pc);
-	u32 w;
+	u64 *to;
+	u32 w, i;
 
 	if (!c->keep[b] && !(c->keep[b] = pool_alloc(&c->mem, c->s->words * sizeof(u64) + 8)))
 		return false;
-	for (w = 0; w < c->s->words; w++)
-		c->keep[b][w] |= set[w];
+	to = c->keep[b];
+	for (w = 0; w < c->s->words; w++) {
+		u64 add = set[w];
+
+		for (i = 0; i < own->nsaved; i++)
+			if (c->lives[own->saved + i] >> 6 == w)
+				add &= ~(1ull << (c->lives[own->saved + i] & 63));
+		to[w] |= add;
+	}
 	return true;
 }
 
@@ -532,7 +654,7 @@ bool jit_regions(struct jcomp *c)
 	if (c->nregions > JIT_REGIONS)
 		c->nregions = JIT_REGIONS;
 	for (i = 0, more = false; i < c->nregions; i++)
-		more |= all[i].head != NO_PC;
+		more |= all[i].head != NO_PC || all[i].apart;
 	for (i = 0; more && i < c->nregions; i++) {
 		mark_region(c, &g, &s, &all[i]);
 		for (k = 0; k < s.nlist; k++)
@@ -541,10 +663,10 @@ bool jit_regions(struct jcomp *c)
 	while (more) {
 		more = false;
 		for (i = 0; i < c->nregions; i++) {
-			if (all[i].head == NO_PC || all[i].at == NO_PC)
+			if ((all[i].head == NO_PC && !all[i].apart) || all[i].at == NO_PC)
 				continue;
 			mark_region(c, &g, &s, &all[i]);
-			if (!crossing(c, c->rin, i) && ways_out(c, &s, all, c->nregions))
+			if (!crossing(c, c->rin, i) && (all[i].apart ? !in_rounds(c, all, i) : ways_out(c, &s, all, c->nregions)))
 				continue;
 			all[i].at = NO_PC;
 			more = true;
@@ -571,7 +693,7 @@ bool jit_regions(struct jcomp *c)
 				c->rfirst[b] |= 1ull << i;
 			if (s.mark[b] & 2)
 				c->rsecond[b] |= 1ull << i;
-			if (!keep(c, b, r->join) || (r->second != NO_PC && (s.mark[b] & 1) && !keep(c, b, r->second)))
+			if (!keep(c, b, r->join, r) || (r->second != NO_PC && (s.mark[b] & 1) && !keep(c, b, r->second, r)))
 				return false;
 			r->lo = c->s->b[b].start < r->lo ? c->s->b[b].start : r->lo;
 			r->hi = c->s->b[b].end > r->hi ? c->s->b[b].end : r->hi;

@@ -213,7 +213,7 @@ static void count_parted(struct cta *c, const struct jit *j, const struct jexit 
 static int left(const struct tstate *ts, struct warp *w, struct frame *f, const struct jit *j, const struct jexit *x)
 {
 	struct jprivate *p = (struct jprivate *)w->jp;
-	u32 m = p->m;
+	u32 m = p->m, i;
 	u64 b;
 
 	count_parted(w->cta, j, x, ts->budget);
@@ -247,6 +247,9 @@ static int left(const struct tstate *ts, struct warp *w, struct frame *f, const 
 		if (x->kind == JX_JUMP && x->to <= x->pc && (*wait | *other))
 			f->spin += JIT_SPIN / 8;
 		settle_lanes(f, j, w->jp, wait, r->join, r->live_join, r->njoin);
+		/* the innermost region's, which nobody outside of it reads, first; those who run have theirs in the frame by now */
+		for (i = 0; *other && i < r->nsaved; i++)
+			memcpy(w->jp + j->regs[j->lives[r->saved + i]].home, w->jp + r->save_at + 8 * i, j->regs[j->lives[r->saved + i]].w ? 8 : 4);
 		if (r->second != NO_PC)
 			settle_lanes(f, j, w->jp, other, r->second, r->live_second, r->nsecond);
 	}
