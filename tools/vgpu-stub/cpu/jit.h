@@ -518,6 +518,7 @@ bool jit_short(struct jcomp *c, const struct insn *in);         /* jit_int.c */
 bool jit_funnel(struct jcomp *c, const struct insn *in);
 bool jit_high(struct jcomp *c, const struct insn *in);
 bool jit_bits(struct jcomp *c, const struct insn *in);          /* jit_bits.c */
+bool jit_prmt(struct jcomp *c, const struct insn *in);        /* jit_prmt.c */
 void jit_bits_scalar(struct jcomp *c, const struct insn *in);
 /* jit_level.c */
 bool jit_levels(struct jcomp *c);

@@ -314,7 +314,7 @@ enum vop {
 	V_PDPBUSD = VOP(1, 2, 0, 0x50), V_PMADDWD = VOP(1, 1, 0, 0xf5),
 	V_PMOVB2M = VOP(2, 2, 0, 0x29), V_PMOVM2B = VOP(2, 2, 0, 0x28), V_PSHUFB = VOP(1, 2, 0, 0x00),
 	V_PLZCNTD = VOP(1, 2, 0, 0x44), V_PLZCNTQ = VOP(1, 2, 1, 0x44), V_POPCNTD = VOP(1, 2, 0, 0x55), V_POPCNTQ = VOP(1, 2, 1, 0x55),
-	V_PADDB = VOP(1, 1, 0, 0xfc), V_PMADDUBSW = VOP(1, 2, 0, 0x04), V_PSADBW = VOP(1, 1, 0, 0xf6), V_PTESTMD = VOP(1, 2, 0, 0x27),
+	V_PADDB = VOP(1, 1, 0, 0xfc), V_PMADDUBSW = VOP(1, 2, 0, 0x04), V_PSADBW = VOP(1, 1, 0, 0xf6), V_PTESTMD = VOP(1, 2, 0, 0x27), V_PTESTMB = VOP(1, 2, 0, 0x26), V_BLENDMB = VOP(1, 2, 0, 0x66),
 	V_PSHUFD = VOP(1, 1, 0, 0x70), V_SHUF32X4 = VOP(1, 3, 0, 0x43),
 	V_PINSRB = VOP(1, 3, 0, 0x20), V_PINSRW = VOP(1, 1, 0, 0xc4), V_PINSRD = VOP(1, 3, 0, 0x22),
 	V_RANGEPS = VOP(1, 3, 0, 0x50), V_RANGEPD = VOP(1, 3, 1, 0x50), V_REDUCEPS = VOP(1, 3, 0, 0x56), V_SCALEFPS = VOP(1, 2, 0, 0x2c), V_EXTRACT32X4 = VOP(1, 3, 0, 0x39), V_SHUFPS = VOP(0, 1, 0, 0xc6),
@@ -335,7 +335,7 @@ static inline u32 v_n(u32 op, int bc) { return bc ? (V_W(op) ? 8u : 4u) : 16u <<
 static inline bool v_to_mask(u32 op)
 {
 	switch (V_LL(op, 2)) {
-	case V_PCMPD: case V_PCMPUD: case V_PCMPQ: case V_PCMPUQ: case V_CMPPS: case V_CMPPD: case V_PTESTMD: case V_PMOVB2M:
+	case V_PCMPD: case V_PCMPUD: case V_PCMPQ: case V_PCMPUQ: case V_CMPPS: case V_CMPPD: case V_PTESTMD: case V_PTESTMB: case V_PMOVB2M:
 		return true;
 	}
 	return false;

@@ -247,45 +247,6 @@ static bool bfe(struct jcomp *c, const struct insn *in)
 	return true;
 }
 
-static bool prmt(struct jcomp *c, const struct insn *in)
-{
-	struct as *a = &c->a;
-	struct jval s = jit_val(c, in->o[3], 0);
-	u32 p, i, l, ua = 0, ub = 0;
-	u8 m[2][64], sign[64];
-
-	if (!s.known)
-		return false;
-	for (i = 0; i < 64; i++) {
-		u32 q = (u32)(s.k >> (i & 3) * 4) & 7, at = (i & 12) + (q & 3);
-
-		l = q >> 2;
-		m[l][i] = (u8)at;
-		m[!l][i] = 0x80;
-		sign[i] = s.k >> ((i & 3) * 4 + 3) & 1 ? 0xff : 0;
-		*(l ? &ub : &ua) = 1;
-	}
-	for (p = 0; p < 2; p++) {
-		int x = jv_obs(c, in->o[1], 0, p, 0), y = jv_obs(c, in->o[2], 0, p, 1), d = jv_dst(c, in->o[0], p, 2);
-
-		if (ua)
-			ev(a, V_PSHUFB, ub ? 2 : d, x, rm_lit(j_lit(c, m[0], 64), 0));
-		if (ub)
-			ev(a, V_PSHUFB, ua ? 3 : d, y, rm_lit(j_lit(c, m[1], 64), 0));
-		if (ua && ub)
-			ev(a, V_PORD, d, 2, rm_reg(3));
-		if (s.k & 0x8888) {     /* the sign of the byte, in all its bits */
-			ev(a, V_PMOVB2M, 7, 0, rm_reg(d));
-			ev(a, V_PMOVM2B, 4, 0, rm_reg(7));
-			ev(a, V_MOVA32, 5, 0, rm_lit(j_lit(c, sign, 64), 0));
-			ev_i(a, V_PTERNLOGD, 5, 4, rm_reg(d), 0, 0, 0xca);
-			d = 5;
-		}
-		jv_put(c, in->o[0], p, d);
-	}
-	return true;
-}
-
 static bool moves(struct jcomp *c, const struct insn *in)
 {
 	struct as *a = &c->a;
@@ -684,7 +645,7 @@ bool jit_lane(struct jcomp *c, const struct insn *in)
 	case LOP_BFE:
 		return bfe(c, in);
 	case LOP_PRMT:
-		return prmt(c, in);
+		return jit_prmt(c, in);
 	case LOP_DP4AUU: case LOP_DP4AUS: case LOP_DP4ASU: case LOP_DP4ASS:
 		return jit_dot(c, in);
 	case LOP_MOV: case LOP_SELP: case LOP_XTR: case LOP_CVT_TRUNC: case LOP_PACK:

@@ -234,6 +234,41 @@ static bool bfe(struct scomp *c, const struct insn *in)
 	return true;
 }
 
+/* A literal of these four bytes in each word, and where in its sixteen bytes a word begins */
+static struct rm words(struct scomp *c, u32 b, bool at)
+{
+	u8 v[32];
+	u32 i;
+
+	for (i = 0; i < 32; i++)
+		v[i] = (u8)((b >> (i & 3) * 8) + (at ? i & 12 : 0));
+	return rm_lit(s_lit(c, v, 32), 0);
+}
+
+/* Places that are four bits of a register each: as jit_prmt.c does it. */
+static void prmt_by_vector(struct scomp *c, const struct insn *in)
+{
+	struct as *a = &c->a;
+	int x = sv_obs(c, in->o[1], 0, 0, 0), y = sv_obs(c, in->o[2], 0, 0, 1), z = sv_obs(c, in->o[3], 0, 0, 2);
+
+	vy(a, X_PSHUFB, 3, z, words(c, 0x01010000, true));
+	shift_imm(c, SH_RIGHT, false, 2, 3, 4);
+	vy(a, X_PAND, 3, 3, s_splat32(c, 0x000f000f));
+	vy(a, X_PAND, 2, 2, s_splat32(c, 0x0f000f00));
+	vr(a, X_POR, 3, 3, 2);
+	vy(a, X_PAND, 2, 3, s_splat32(c, 0x03030303));
+	vy(a, X_POR, 2, 2, words(c, 0, true));
+	vr(a, X_PSHUFB, 0, x, 2);
+	vr(a, X_PSHUFB, 1, y, 2);
+	shift_imm(c, SH_LEFT, false, 2, 3, 5);          /* its third bit is the byte's last */
+	vyi(a, X_PBLENDVB, 0, 0, rm_reg(1), 2u << 4);
+	vr(a, X_PXOR, 1, 1, 1);
+	vr(a, X_PCMPGTB, 1, 1, 0);
+	shift_imm(c, SH_LEFT, false, 2, 3, 4);
+	vyi(a, X_PBLENDVB, 0, 0, rm_reg(1), 2u << 4);
+	sput(c, in->o[0], 0, 0);
+}
+
 static bool prmt(struct scomp *c, const struct insn *in)
 {
 	struct as *a = &c->a;
@@ -242,8 +277,10 @@ static bool prmt(struct scomp *c, const struct insn *in)
 	u8 m[2][32];
 	int x, y;
 
-	if (!s.known || (s.k & 0x8888))
-		return false;
+	if (!s.known || (s.k & 0x8888)) {
+		prmt_by_vector(c, in);
+		return true;
+	}
 	for (i = 0; i < 32; i++) {
 		u32 q = (u32)(s.k >> (i & 3) * 4) & 7, l = q >> 2;
 
