@@ -393,6 +393,7 @@ struct jval jit_val(const struct jcomp *c, u32 o, u8 w);
 bool jit_scalar(const struct jcomp *c, const struct insn *in);  /* its results are uniform or patterns */
 u8 jit_src_w(const struct insn *in, u32 i);
 u32 jit_pat(struct jcomp *c, const s64 *v);                     /* ~0: does not fit */
+bool jit_exact(struct jcomp *c, u32 lop, struct jval a, u64 k, bool sg, u32 bits, struct jval *v);     /* jit_exact.c */
 static inline bool j_int64(u8 t) { return t == T_U64 || t == T_S64 || t == T_B64; }
 /* A constant's mask of v, 64 bits of it: nvcc's leaves out the sign, too, of what is not negative. */
 static inline u64 j_whole_mask(struct jval v, u64 m, u32 bits)

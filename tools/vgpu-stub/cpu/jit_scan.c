@@ -253,9 +253,21 @@ static struct jval v_and(struct jcomp *c, struct jval a, struct jval b, u32 bits
 }
 
 /* Of a pattern and a constant: what of the scalar is below its zeros is the constant's. */
+/* Are all lanes of b less than the lowest bit that one of a may have? So are their scalars then. */
+static bool below(const struct jcomp *c, struct jval b, struct jval a)
+{
+	u64 low = 1ull << (a.ual < 30 ? a.ual : 30);
+	u32 l;
+
+	for (l = 0; l < LANES; l++)
+		if (c->pats[a.pat][l] & ((s64)low - 1))
+			low = (u64)c->pats[a.pat][l] & -(u64)c->pats[a.pat][l];
+	return b.max < low && !c->pats[b.pat][0];
+}
+
 static struct jval v_or(struct jcomp *c, struct jval a, struct jval b, u32 bits, bool xor)
 {
-	u64 m, low, max;
+	u64 m, low, zeros, max;
 	s64 v[LANES];
 	u32 l;
 
@@ -273,27 +285,25 @@ static struct jval v_or(struct jcomp *c, struct jval a, struct jval b, u32 bits,
 		return uni(min8(a.ual, b.ual), JMAX_UNKNOWN);
 	if (!b.known) {
 		/* 2 * lane | odd: nothing meets below the zeros that all lanes have, and it is their sum */
-		if (a.cls == JC_UNI) {
+		if (!below(c, b, a)) {
 			struct jval t = a;
 
 			a = b;
 			b = t;
 		}
-		for (low = a.ual < 30 ? 1ull << a.ual : 1ull << 30, l = 0; l < LANES; l++)
-			if (c->pats[a.pat][l] & ((s64)low - 1))
-				low = (u64)c->pats[a.pat][l] & -(u64)c->pats[a.pat][l];
-		if (b.cls != JC_UNI || b.max >= low)
-			return vary();
-		return v_add(c, a, b, 1, bits);
+		return below(c, b, a) ? v_add(c, a, b, 1, bits) : vary();
 	}
 	m = bits == 32 ? (u32)b.k : b.k;
-	low = m & ((1ull << (a.ual < 30 ? a.ual : 30)) - 1);
+	zeros = (1ull << (a.ual < 30 ? a.ual : 30)) - 1;
+	low = m & zeros;
 	for (l = 0; l < LANES; l++) {
 		s64 x = c->pats[a.pat][l];
+		u64 part = (u64)x & zeros;
 
-		if (x < 0 || x >> (a.ual < 30 ? a.ual : 30))
+		/* what of the scalar meets a bit of it is in all lanes as it is in the first */
+		if (m != low && (x < 0 || (u64)x > zeros))
 			return vary();
-		v[l] = (s64)(xor ? (u64)x ^ low : (u64)x | low) - (s64)low;
+		v[l] = x - (s64)part + (s64)(xor ? part ^ low : part | low) - (s64)low;
 	}
 	max = a.max | m;
 	max = max < 1u << 31 ? (1ull << (64 - __builtin_clzll(max | 1))) - 1 : JMAX_UNKNOWN;
@@ -331,6 +341,8 @@ static struct jval lane_value(struct jcomp *c, const struct insn *in)
 	}
 	c->guessed |= jit_guess_sign(c, in);
 	all_uni = a.cls == JC_UNI && (n < 2 || b.cls == JC_UNI) && (n < 3 || d.cls == JC_UNI);
+	if (ints && b.known && n == 2 && jit_exact(c, in->lop, a, b.k, sg, bits, &d))
+		return d;
 	switch (in->lop) {
 	case LOP_MOV:
 		return a;

@@ -8,6 +8,7 @@
  *   and a, x, 0x3f3f3f3f; prmt s, a, 0, 0xba98 (signs of bytes); not n, s; and b, y, n      ==>     and a, x, 0x3f3f3f3f; mov b, y
  *   ld.u8 h, [a]; cvt.s32.s8 r, h                                                            ==>     ld.s8 h, [a]; mov r, h
  *   cvt.u16.u32 h, r; cvt.f32.f16 f, h                                                       ==>     cvt.f32.f16 f, r
+ *   and q, r, -8; sub m, r, q (the rest of a division)                                       ==>     ...; and m, r, 7
  *
  * In: blocks in the text's order; registers not yet slots. Out: the same instructions, some of them copies or of another type. What a register with
  * one definition holds is known wherever it was defined; of one with several, in the block behind each. A register of 16 bits
@@ -31,6 +32,7 @@ struct known {
 	u32 *since;             /* by register: the block that knows it; 0: nobody; EVER */
 	u32 *uses, *defs, *at;  /* by register: readers, definitions; behind the place of the last one so far, 0 */
 	u32 now, from, pc;      /* this block and where it begins; the instruction */
+	u32 once;               /* the end of the first block, which nobody comes back to */
 };
 
 static void counted(void *arg, u32 *o, bool is_def)
@@ -126,6 +128,11 @@ static struct bits of_lane(const struct known *k, const struct insn *in)
 	case LOP_ADD: case LOP_MUL:
 		a.zero = ~a.zero & all, b.zero = ~b.zero & all;
 		if (!whole || (in->lop == LOP_ADD ? __builtin_add_overflow(a.zero, b.zero, &n) : __builtin_mul_overflow(a.zero, b.zero, &n)) || n > all)
+			return none;
+		return (struct bits){ above(n), 0 };
+	case LOP_MAD:
+		a.zero = ~a.zero & all, b.zero = ~b.zero & all;
+		if (!whole || __builtin_mul_overflow(a.zero, b.zero, &n) || __builtin_add_overflow(n, may(k, in->o[3]) & all, &n) || n > all)
 			return none;
 		return (struct bits){ above(n), 0 };
 	case LOP_SHR:
@@ -301,6 +308,41 @@ static bool is_first(const struct known *k, const struct insn *in)
 	}
 }
 
+/* The register that o is a copy of: made in this block, both as they were, or made once of what is made once and before any loop. o: of none. */
+static u32 copied(const struct known *k, u32 o)
+{
+	const struct insn *in;
+	u32 of;
+
+	if (o & OPND_CONST || !k->at[o])
+		return o;
+	in = &k->c->code[k->at[o] - 1];
+	if (in->kind != K_LANE || in->lop != LOP_MOV || in->guard != OPND_NONE || !is_int(in->type) || in->o[1] & OPND_CONST ||
+	    k->c->regs[o].w != k->c->regs[in->o[1]].w)
+		return o;
+	of = in->o[1];
+	if (k->at[o] > k->from ? k->at[of] <= k->at[o] : k->defs[o] == 1 && k->defs[of] == 1 && k->at[of] && k->at[of] <= k->once)
+		return of;
+	return o;
+}
+
+/* What is left of x without some of its bits is the other ones. */
+static void rest(struct known *k, struct insn *in)
+{
+	u32 x = in->o[1], y = in->o[2];
+	const struct insn *and;
+	u64 n;
+
+	if (type_bytes(in->type) < 4 || !is_int(in->type) || x & OPND_CONST || y & OPND_CONST || k->at[y] <= k->from)
+		return;
+	and = &k->c->code[k->at[y] - 1];
+	if (and->kind != K_LANE || and->lop != LOP_AND || and->guard != OPND_NONE || and->dw != in->dw || and->o[1] & OPND_CONST ||
+	    !is_number(k, and->o[2], &n) || k->at[and->o[1]] > k->at[y] || copied(k, and->o[1]) != copied(k, x))
+		return;
+	in->o[2] = in->o[3] = konst(k->c, in->dw ? ~n : ~n & LOW, in->dw);
+	to_type(in, LOP_AND, in->dw ? T_B64 : T_B32);
+}
+
 static void lane(struct known *k, struct insn *in)
 {
 	struct bits r;
@@ -313,6 +355,8 @@ static void lane(struct known *k, struct insn *in)
 		to_copy(in, in->dw ? T_U64 : T_U32);
 		return;
 	}
+	if (in->lop == LOP_SUB)
+		rest(k, in);
 	switch (in->lop) {
 	case LOP_AND: case LOP_OR: case LOP_XOR: case LOP_NOT: case LOP_PRMT: case LOP_SHL: case LOP_SHR:
 		r = of_lane(k, in);
@@ -395,6 +439,7 @@ void known_bits(struct cfg *g)
 	k.at = cneed(k.c, pool_alloc(&k.c->pool, bytes));
 	for (k.pc = 0; k.pc < k.c->ncode; k.pc++)
 		each_opnd(&k.c->code[k.pc], counted, &k);
+	k.once = g->nb && !g->b[0].npred ? g->b[0].end : 0;
 	for (b = 0; b < g->nb; b++) {
 		k.now = b + 1;
 		k.from = g->b[b].start;

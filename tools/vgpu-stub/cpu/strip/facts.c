@@ -244,18 +244,24 @@ u32 s_lane_ops(u32 lop)
 static bool is32(u8 t) { return t == T_U32 || t == T_S32 || t == T_B32; }
 static bool is64(u8 t) { return t == T_U64 || t == T_S64 || t == T_B64; }
 
-/* f of each lane's part, where those lie in bits that the scalar has as zeros */
-static struct sval of_parts(struct scomp *c, struct sval v, u32 lop, u32 k, u32 ual)
+/* f of each lane's part, where those lie in bits that the scalar has as zeros; within: k does, and f is or or xor of it */
+static struct sval of_parts(struct scomp *c, struct sval v, u32 lop, u32 k, u32 ual, bool within)
 {
 	s64 out[STRIP];
 	s32 lo, hi;
-	u32 l, x;
+	u32 l, x, zeros;
 
 	s_range(c, v, &lo, &hi);
-	if (lo < 0 || v.ual > 63 || (v.ual < 31 && hi >= 1 << v.ual))
+	if (v.ual > 63 || (!within && (lo < 0 || (v.ual < 31 && hi >= 1 << v.ual))))
 		return vary(0);
+	zeros = v.ual < 31 ? (1u << v.ual) - 1 : ~0u;
 	for (l = 0; l < STRIP; l++) {
 		x = (u32)c->pats[v.pat][l];
+		if (within) {
+			x &= zeros;
+			out[l] = (s64)c->pats[v.pat][l] - x + (lop == LOP_OR ? x | k : x ^ k) - k;
+			continue;
+		}
 		out[l] = lop == LOP_SHR ? x >> k : lop == LOP_AND ? x & k : lop == LOP_OR ? (s64)(x | k) - k : (s64)(x ^ k) - k;
 	}
 	return pattern(c, out, ual);
@@ -407,7 +413,7 @@ static struct sval lane_value(struct scomp *c, const struct insn *in)
 		}
 		if (flat)
 			return uni(b.known && a.ual > (u32)b.k ? a.ual - (u32)b.k : 0);
-		return b.known && (u32)b.k < 32 ? of_parts(c, a, LOP_SHR, (u32)b.k, a.ual > (u32)b.k ? a.ual - (u32)b.k : 0) : vary(0);
+		return b.known && (u32)b.k < 32 ? of_parts(c, a, LOP_SHR, (u32)b.k, a.ual > (u32)b.k ? a.ual - (u32)b.k : 0, false) : vary(0);
 	case LOP_AND: case LOP_OR: case LOP_XOR: {
 		struct sval k = b.known ? b : a, v = b.known ? a : b;
 		u8 ual = in->lop == LOP_AND ? (v.ual > k.ual ? v.ual : k.ual) : low(v.ual, k.ual);
@@ -417,7 +423,7 @@ static struct sval lane_value(struct scomp *c, const struct insn *in)
 		if (!k.known)
 			return vary(0);
 		/* what of the scalar is left below its zeros is the constant's */
-		return of_parts(c, v, in->lop, (u32)k.k & (u32)((1ull << v.ual) - 1), ual);
+		return of_parts(c, v, in->lop, (u32)k.k & (u32)((1ull << v.ual) - 1), ual, in->lop != LOP_AND && v.ual < 31 && !(k.k >> v.ual));
 	}
 	case LOP_MIN: case LOP_MAX:
 		return flat ? uni(low(a.ual, b.ual)) : vary(0);
@@ -428,8 +434,8 @@ static struct sval lane_value(struct scomp *c, const struct insn *in)
 			return uni(0);
 		if (sg || !b.known || !(u32)b.k || ((u32)b.k & ((u32)b.k - 1)))
 			return vary(0);
-		return in->lop == LOP_DIV ? of_parts(c, a, LOP_SHR, (u32)__builtin_ctz((u32)b.k), 0) :
-					    of_parts(c, a, LOP_AND, (u32)b.k - 1, a.ual);
+		return in->lop == LOP_DIV ? of_parts(c, a, LOP_SHR, (u32)__builtin_ctz((u32)b.k), 0, false) :
+					    of_parts(c, a, LOP_AND, (u32)b.k - 1, a.ual, false);
 	}
 	return vary(0);
 }
