@@ -132,12 +132,32 @@ class Program:
              "max.s": lambda a, b: max(sx(a, w), sx(b, w))}[o]
         return self.op(k, "%s%d {d}, {0}, {1}" % (o, w), f, a, b)
 
+    def rest(self):
+        """What is left of a number without some of its bits, as the rest of a division has it: of itself or of a copy, and now and then it has changed meanwhile"""
+        r, wide = self.r, bool(self.here["d"]) and self.r.random() < .3
+        k, w = ("d", 64) if wide else ("r", 32)
+        a, m = self.any(k), r.choice((-8, -16, -32, -2, ~0xff0)) & ((1 << w) - 1)
+        x = a if r.random() < .5 else self.dest(k)
+        y, change = self.dest(k), r.random() < .2
+        d = self.dest(k)
+        lines = ["mov.b%d %s, %s" % (w, x, a)] * (x != a) + ["and.b%d %s, %s, %d" % (w, y, x, m)] + ["add.s%d %s, %s, 3" % (w, a, a)] * change + ["sub.s%d %s, %s, %s" % (w, d, a, y)]
+
+        def run(t):
+            t[x] = t[a]
+            t[y] = t[x] & m
+            if change:
+                t[a] = t[a] + 3 & (1 << w) - 1
+            t[d] = t[a] - t[y] & (1 << w) - 1
+        return ("do", ";\n\t".join(lines) + ";", run)
+
     def one(self):
         r = self.r
         a, b, h, p = self.any("r") if r.random() < .7 else self.here["r"][-1], self.any("r"), self.any("h"), self.any("p")
         k = r.choice(("logic", "logic", "logic", "shift", "shift", "sum", "not", "bfe", "bfe", "prmt", "prmt", "selp", "widen", "widen", "widen", "narrow", "narrow", "byte", "byte",
                       "count", "dot", "dot", "halves", "join", "hlogic", "hshift", "hsum", "hselp", "float", "float", "load", "hload", "wide", "down", "compare", "copy", "lop3", "bfi", "mad",
-                      "word", "signs", "dload", "first"))
+                      "word", "signs", "dload", "first", "rest"))
+        if k == "rest":
+            return self.rest()
         if k in ("logic", "shift", "sum"):
             return getattr(self, k)("r", a)
         if k in ("hlogic", "hshift", "hsum"):
