@@ -16,8 +16,7 @@ packages() {
 	openmm) echo openmm==8.6.1 openmm-cuda-12==8.6.1 nvidia-cuda-nvrtc-cu12==12.9.86 numpy==2.2.6 ;;
 	drjit) echo drjit==1.5.0 numpy==2.2.6 ;;
 	compute) echo 'cuda-cccl[cu13]==1.2.1' cuda-bindings==13.5.0 cuda-core==1.2.2 'cuda-toolkit==13.5.0' numpy==2.4.6 ;;
-	# later ones carry a newer toolkit than the driver's and make machine code by themselves
-	warp) echo warp-lang==1.10.1 numpy==2.2.6 ;;
+	warp) echo warp-lang==1.19.0 numpy==2.2.6 ;;
 	faiss) echo numpy==2.4.6 packaging ;;
 	images) echo pyclesperanto==0.25.1 pyclesperanto-cuda==0.25.1 scipy==1.17.1 numpy==2.2.6 ;;
 	slang) echo slangpy==0.43.1 nvidia-cuda-nvrtc==13.2.86 nvidia-cuda-runtime==13.2.86 nvidia-cuda-crt==13.2.86 numpy==2.2.6 ;;
