@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
 # Wheels of PyPI that nobody here had tried, unmodified: vgpu run -- python, and what a program of ours finds wrong with them.
-#   tests/strangers/wheels.sh BUILD [NAME...]      default: openmm drjit compute warp faiss images slang random keops bytes tuner pyfr vkfft; by name only: thinc, aer, mojo (1 GB each), iree, cudf (5 GB)
+#   tests/strangers/wheels.sh BUILD [NAME...]      default: openmm drjit compute warp faiss images slang random keops bytes tuner pyfr vkfft; by name only: mujoco (minutes), thinc, aer, mojo (1 GB each), iree, cudf (5 GB)
 # Each has a virtual environment in BUILD/strangers, with the versions below; what they are and compare: wheels/NAME_*.py.
 set -uo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
@@ -17,6 +17,7 @@ packages() {
 	drjit) echo drjit==1.5.0 numpy==2.2.6 ;;
 	compute) echo 'cuda-cccl[cu13]==1.2.1' cuda-bindings==13.5.0 cuda-core==1.2.2 'cuda-toolkit==13.5.0' numpy==2.4.6 ;;
 	warp) echo warp-lang==1.19.0 numpy==2.2.6 ;;
+	mujoco) echo warp-lang==1.19.0 mujoco==4.0.0 mujoco-warp==4.0.0 absl-py 'etils[epath]' ;;
 	faiss) echo numpy==2.4.6 packaging ;;
 	images) echo pyclesperanto==0.25.1 pyclesperanto-cuda==0.25.1 scipy==1.17.1 numpy==2.2.6 ;;
 	slang) echo slangpy==0.43.1 nvidia-cuda-nvrtc==13.2.86 nvidia-cuda-runtime==13.2.86 nvidia-cuda-crt==13.2.86 numpy==2.2.6 ;;
@@ -84,6 +85,7 @@ for name in "${@:-openmm drjit compute warp faiss images slang random keops byte
 		drjit) program "$name" 7.5 drjit_ops.py ;;
 		compute) program "$name" 8.0 compute_ops.py ;;
 		warp) program "$name" 8.0 warp_ops.py ;;
+		mujoco) WARP_CACHE_PATH=$venv/cache program "$name" 8.0 mujoco_tests.py ;;
 		# it loads cudart and cuBLAS of NVIDIA's packages, unless it is told not to
 		faiss) _FAISS_WHEEL_DISABLE_CUDA_PRELOAD=1 program "$name" 7.5 faiss_refused.py ;;
 		images) program "$name" 8.0 images_ops.py ;;
