@@ -22,7 +22,7 @@
 #define VALUE 0xa5b6c7d8u       /* of fills */
 #define COPIES 300u             /* before the neighbour is looked at */
 #define MET 12u                 /* rounds of the neighbour that the kernel was at work in; each has two looks at every byte */
-#define LAUNCHES 40u            /* where they never meet: a busy machine, one processor */
+#define LAUNCHES 12u            /* where they never meet: a busy machine, one processor */
 #define AROUND 128              /* how far the neighbour goes from what is stored */
 #define PAGE 16384u
 #define FIRST 4096u             /* where elements begin */
