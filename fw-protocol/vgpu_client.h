@@ -451,6 +451,8 @@ struct vgpu_msg_allots_r {
 /* The driver that NVIDIA's CUDA 13.1 came with: what NVML and nvidia-smi say, and tools compare with. Three parts. */
 #define VGPU_NVIDIA_DRIVER "590.44.01"
 #define VGPU_CUDA_VERSION 13010
+/* The newest whose calls all have their names here: what VGPU_CUDA_VERSION of the environment may ask for (libcuda-lite/core/asked.h). */
+#define VGPU_CUDA_NEWEST 13050
 
 /* What cuDriverGetVersion, NVML and all tools say: ours, or a host driver's that one of the devices is, where that is older. */
 static inline uint32_t vgpu_cuda_version(const struct vgpu_device_info *d, uint32_t devices)

@@ -5,6 +5,7 @@
  * answer "no device".
  */
 #include "core.h"
+#include "asked.h"
 #include "share.h"
 
 #include <fcntl.h>
@@ -627,7 +628,7 @@ uint32_t vg_driver_version(void)
 	else
 		version = find_described() ? vgpu_cuda_version(as_left.info, as_left.devices) : VGPU_CUDA_VERSION;
 	vg_unlock(&once);
-	return version;
+	return vg_version_asked(version);
 }
 
 /* ---- a session after the first ------------------------------------------------------------------ */

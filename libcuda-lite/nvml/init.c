@@ -9,6 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "../core/asked.h"
 #include "ml.h"
 
 #define DRIVER_VERSION VGPU_NVIDIA_DRIVER
@@ -153,7 +154,7 @@ nvmlReturn_t nvmlSystemGetCudaDriverVersion(int *version)
 		own = vgpu_cuda_version(&devices[i].info, 1);
 		least = own < least ? own : least;
 	}
-	*version = (int)least;
+	*version = (int)vg_version_asked(least);
 	return NVML_SUCCESS;
 }
 

@@ -178,6 +178,10 @@ int main(void)
 	EXPECT(atoi(text) >= 570);
 	NK(nvmlSystemGetCudaDriverVersion_v2(&version));
 	EXPECT_EQ(version, 13010);
+	setenv("VGPU_CUDA_VERSION", "13.4", 1);
+	NK(nvmlSystemGetCudaDriverVersion_v2(&version));
+	EXPECT_EQ(version, 13040);
+	unsetenv("VGPU_CUDA_VERSION");
 	NK(nvmlSystemGetProcessName((unsigned int)getpid(), text, sizeof text));
 	EXPECT(strstr(text, "nvml") != NULL);
 	EXPECT_EQ(nvmlDeviceGetTemperature(d, 0, &celsius), NVML_ERROR_NOT_SUPPORTED);

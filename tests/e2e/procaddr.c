@@ -5,6 +5,8 @@
  */
 #include "drv.h"
 
+#include <stdlib.h>
+
 /* cuda.h may map the plain names to versioned ones; this file means what it writes. */
 #undef cuGetProcAddress
 #undef cuGetProcAddress_v2
@@ -83,6 +85,10 @@ int main(void)
 		E(cuStreamBeginCapture_v2), E(cuGraphConditionalHandleCreate),
 	};
 #undef E
+	static const struct { const char *text; int answer; } asked[] = {
+		{ "13.4", 13040 }, { "13.5", 13050 }, { "13.2", 13020 }, { "13.1", 13010 }, { "12.8", 13010 }, { "13.6", 13010 }, { "14.0", 13010 },
+		{ "13", 13010 }, { "13.4x", 13010 }, { "13.", 13010 }, { "", 13010 }, { "new", 13010 },
+	};
 	const unsigned n_rows = sizeof rows / sizeof rows[0];
 	CUresult (*get_v1)(const char *, void **, int, cuuint64_t);
 	CUdriverProcAddressQueryResult status;
@@ -116,6 +122,20 @@ int main(void)
 	*(void **)&version = fn;
 	CK(version(&v));
 	EXPECT(v >= 13010);
+	/* the version that the environment asks for, if its names are here; anything else asks for nothing */
+	for (unsigned i = 0; i < sizeof asked / sizeof asked[0]; i++) {
+		int answer = asked[i].answer;
+
+		setenv("VGPU_CUDA_VERSION", asked[i].text, 1);
+		CK(version(&v));
+		if (v != answer)
+			e2e_fail("VGPU_CUDA_VERSION=%s: %d", asked[i].text, v);
+		CK(cuGetProcAddress_v2("cuInit", &fn, answer, 0, NULL));
+		WANT(CUDA_ERROR_INVALID_VALUE, cuGetProcAddress_v2("cuInit", &fn, answer + 1, 0, NULL));
+	}
+	unsetenv("VGPU_CUDA_VERSION");
+	CK(version(&v));
+	EXPECT(v == 13010);
 	WANT(CUDA_ERROR_INVALID_VALUE, cuGetProcAddress_v2("cuInit", NULL, 12000, 0, NULL));
 	WANT(CUDA_ERROR_INVALID_VALUE, cuGetProcAddress_v2(NULL, &fn, 12000, 0, NULL));
 	return e2e_end("%u requests", n_rows);

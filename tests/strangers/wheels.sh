@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
 # Wheels of PyPI that nobody here had tried, unmodified: vgpu run -- python, and what a program of ours finds wrong with them.
-#   tests/strangers/wheels.sh BUILD [NAME...]      default: openmm drjit compute warp faiss images slang random keops bytes tuner pyfr vkfft; by name only: thinc, aer, mojo (1 GB each), iree, cudf (5 GB)
+#   tests/strangers/wheels.sh BUILD [NAME...]      default: openmm drjit compute warp faiss images slang random keops bytes tuner pyfr vkfft; by name only: mujoco (minutes), thinc, aer, mojo (1 GB each), iree, cudf (5 GB)
 # Each has a virtual environment in BUILD/strangers, with the versions below; what they are and compare: wheels/NAME_*.py.
 set -uo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
@@ -16,8 +16,8 @@ packages() {
 	openmm) echo openmm==8.6.1 openmm-cuda-12==8.6.1 nvidia-cuda-nvrtc-cu12==12.9.86 numpy==2.2.6 ;;
 	drjit) echo drjit==1.5.0 numpy==2.2.6 ;;
 	compute) echo 'cuda-cccl[cu13]==1.2.1' cuda-bindings==13.5.0 cuda-core==1.2.2 'cuda-toolkit==13.5.0' numpy==2.4.6 ;;
-	# later ones carry a newer toolkit than the driver's and make machine code by themselves
-	warp) echo warp-lang==1.10.1 numpy==2.2.6 ;;
+	warp) echo warp-lang==1.19.0 numpy==2.2.6 ;;
+	mujoco) echo warp-lang==1.19.0 mujoco==4.0.0 mujoco-warp==4.0.0 absl-py 'etils[epath]' ;;
 	faiss) echo numpy==2.4.6 packaging ;;
 	images) echo pyclesperanto==0.25.1 pyclesperanto-cuda==0.25.1 scipy==1.17.1 numpy==2.2.6 ;;
 	slang) echo slangpy==0.43.1 nvidia-cuda-nvrtc==13.2.86 nvidia-cuda-runtime==13.2.86 nvidia-cuda-crt==13.2.86 numpy==2.2.6 ;;
@@ -65,7 +65,7 @@ environment() {
 program() {
 	local said st with=("$venv/bin/python" -W ignore)
 	[ "${3##*.}" != mojo ] || with=("$venv/bin/mojo" run)
-	said=$(timeout 900 "$B/bin/vgpu" run --cc "$2" -- "${with[@]}" "$here/wheels/$3" "${@:4}" 2>"$venv.err")
+	said=$(timeout "${limit:-900}" "$B/bin/vgpu" run --cc "$2" -- "${with[@]}" "$here/wheels/$3" "${@:4}" 2>"$venv.err")
 	st=$?
 	sed -En "s#^(ok|FAIL|skip) #\1 $1/$2/#p" <<<"$said"
 	[ $st = 0 ] && return
@@ -85,6 +85,8 @@ for name in "${@:-openmm drjit compute warp faiss images slang random keops byte
 		drjit) program "$name" 7.5 drjit_ops.py ;;
 		compute) program "$name" 8.0 compute_ops.py ;;
 		warp) program "$name" 8.0 warp_ops.py ;;
+		# NVRTC has its kernels for minutes
+		mujoco) limit=2700 WARP_CACHE_PATH=$venv/cache program "$name" 8.0 mujoco_tests.py ;;
 		# it loads cudart and cuBLAS of NVIDIA's packages, unless it is told not to
 		faiss) _FAISS_WHEEL_DISABLE_CUDA_PRELOAD=1 program "$name" 7.5 faiss_refused.py ;;
 		images) program "$name" 8.0 images_ops.py ;;

@@ -142,9 +142,9 @@ def say():
     with open("/proc/self/maps") as f:
         maps = f.read()
     print(*(name for name in ("CUDA_ROOT", "JAX_SKIP_CUDA_CONSTRAINTS_CHECK", "XLA_PYTHON_CLIENT_PREALLOCATE", "TF_FORCE_GPU_ALLOW_GROWTH", "XLA_FLAGS",
-                              "CUDA_PATH", "NVRTC_PATH") if os.environ.get(name)), *(n for n in ("cudnn", "cufft", "cusparse", "cusolver") if f"/lib{n}." in maps))
+                              "CUDA_PATH", "NVRTC_PATH", "VGPU_CUDA_VERSION") if os.environ.get(name)), *(n for n in ("cudnn", "cufft", "cusparse", "cusolver") if f"/lib{n}." in maps))
 PY
-for p in jax tinygrad cupyx torch; do echo 'import seen; seen.say()' >"$py/$p.py"; done
+for p in jax tinygrad cupyx torch warp; do echo 'import seen; seen.say()' >"$py/$p.py"; done
 echo 'import seen; seen.say()' >"$py/tensorflow/__init__.py"
 echo 'print("a sitecustomize of the user")' >"$py/user/sitecustomize.py"
 finds() {       # NAME WANT COMMAND...
@@ -158,6 +158,13 @@ finds "jax, behind two shells" "CUDA_ROOT JAX_SKIP_CUDA_CONSTRAINTS_CHECK XLA_PY
 finds "tensorflow" "TF_FORCE_GPU_ALLOW_GROWTH $xla" python3 -c "import tensorflow"
 finds "tinygrad" "CUDA_PATH NVRTC_PATH" python3 -c "import tinygrad"
 finds "cupyx" "cufft cusparse cusolver" python3 -c "import cupyx"
+finds "warp: a driver that is no older than its compiler" VGPU_CUDA_VERSION python3 -c "import warp"
+py=$V finds "which libcuda answers then" "13050 13010" python3 -c "import ctypes, os
+c, v = ctypes.CDLL('libcuda.so.1'), ctypes.c_int()
+for said in ('13.5', ''):
+    os.environ['VGPU_CUDA_VERSION'] = said
+    c.cuDriverGetVersion(ctypes.byref(v))
+    print(v.value, end=' ' if said else '')"
 finds "torch: nothing" "" python3 -c "import torch"
 # CUDA sources of a program's own by PyTorch: nvcc of wheels and what it is to be linked with, or the headers that a toolkit of ours has not
 e=$w/extension && mkdir -p "$e/torch/utils" "$e/nvidia/cu13/bin" "$w/toolkit"

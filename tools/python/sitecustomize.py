@@ -151,6 +151,12 @@ def _tinygrad():
         _set("tinygrad", "NVRTC_PATH", os.path.realpath(nvrtc))
 
 
+def _warp():
+    # its library carries a compiler that is newer than a driver of 13.1, and makes machine code for one that could not read its PTX: ours reads any
+    if not CUBINS:
+        _set("Warp", "VGPU_CUDA_VERSION", "13.5")
+
+
 def _torch_extension():
     # CUDA sources of a program's own. A toolkit of wheels has nvcc, and neither lib64 nor a libcudart.so to link with; one of vgpu toolkit has not
     # the headers of libraries that torch's own ask for (cusparse.h), which come with torch's wheels.
@@ -192,7 +198,8 @@ def _torch_ptx(module):
 
 
 # What is done before a package's first line; and behind a module's last, that of --torch, too (for-torch, which passes on to this file, is the interpreter's own then).
-BEFORE = {"jax": _jax, "torch.utils.cpp_extension": _torch_extension, "tensorflow": _tensorflow, "cupy": _cupy_core, "cupyx": _cupy, "tinygrad": _tinygrad}
+BEFORE = {"jax": _jax, "torch.utils.cpp_extension": _torch_extension, "tensorflow": _tensorflow, "cupy": _cupy_core, "cupyx": _cupy, "tinygrad": _tinygrad,
+          "warp": _warp}
 BEHIND = dict(getattr(sys.modules.get("sitecustomize"), "BEHIND", {}))
 
 
