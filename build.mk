@@ -568,8 +568,8 @@ $(O)/plain/%.o: %.c
 	@mkdir -p $(@D)
 	$(CC) $(CFLAGS) $(call driver,$<) $(HOST) $(call cpu,$<) $(call gnu,$<) -c -o $@ $<
 # The passes that make code run for milliseconds and are a third of what is to be compiled, as are the products of cuBLAS (of small ones here)
-# and the lanes of a strip: their checks, without what optimizes them
-compiler = $(if $(filter tools/vgpu-stub/cpu/jit% tools/vgpu-stub/cpu/strip/% tools/vgpu-stub/cpu/gemm%,$(1)),-O0)
+# and the lanes of a strip: their checks, without what optimizes them; so are the agent and what drives units and fuzzers, which wait more than they compute
+compiler = $(if $(filter tools/vgpu-stub/cpu/jit% tools/vgpu-stub/cpu/strip/% tools/vgpu-stub/cpu/gemm% agent/% tests/unit/% tests/fuzz/%,$(1)),-O0)
 $(O)/asan/%.o: %.c
 	@mkdir -p $(@D)
 	$(CC) $(SAN) $(call compiler,$<) $(HOST) $(call cpu,$<) $(call gnu,$<) -c -o $@ $<

@@ -142,7 +142,7 @@ struct vgpu_qb_head {
 	/* line 1, W: device. Control slots consumed. */
 	uint64_t ctl_head;
 	uint64_t rsvd1[7];
-	/* line 2, W: device sets before it sleeps; the agent clears it and rings the doorbell. */
+	/* line 2, W: device sets before it sleeps (and leaves it between looks at memory); the agent clears it and rings the doorbell. */
 	uint32_t need_wakeup;
 	uint32_t rsvd2[15];
 	/* line 3, W: device sets with the interrupt, agent clears before it looks: at most one out. */

@@ -115,7 +115,7 @@ t e2e/tensormap/9.0 60 "$B/bin/vgpu" run --private --cc 9.0 -- "$B/e2e/driver/te
 t e2e/cluster/9.0 60 "$B/bin/vgpu" run --private --cc 9.0 -- "$B/e2e/driver/cluster"
 t e2e/products/9.0 60 "$B/bin/vgpu" run --private --cc 9.0 -- "$B/e2e/driver/products"
 t e2e/largeparams/7.0 120 "$B/bin/vgpu" run --private --cc 7.0 -- "$B/e2e/driver/largeparams"
-many e2e/avx2 600 env VGPU_CPU_ISA=avx2 tests/e2e/run.sh "$B"
+many e2e/avx2 600 env VGPU_CPU_ISA=avx2 E2E_WINDOW=536870912 tests/e2e/run.sh "$B"
 
 # --- the engine on a CUDA driver: ours, over a second agent and device
 many cuda/nested 300 tests/cuda/nested.sh "$B"

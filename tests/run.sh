@@ -77,7 +77,7 @@ start() {
 }
 # A limit is for what hangs, and the list's are those of a machine that does nothing else: on a busy one three times as much
 run_one() {
-	local out=$1 limit=$(($2 * 3)) t0=$SECONDS st TIMEFORMAT='%0U %0S'
+	local out=$1 limit=$(($2 * 3)) t0=$SECONDS st TIMEFORMAT='%1U %1S'
 	shift 2
 	{ time timeout -k 5 "$limit" "$@" >"$out.log" 2>&1 </dev/null; } 2>"$out.cpu"
 	st=$?

@@ -11,6 +11,7 @@ B=$(cd "$1" && pwd)
 shift
 [ $# -gt 0 ] || set -- driver static static-musl rt12 rt13 c12 c13 blas12 blas13 nvml nccl
 if [ -z "${VGPU_AGENT:-}" ]; then
+	[ -z "${E2E_WINDOW:-}" ] || exec "$here/narrow.sh" "$B" "${BASH:-bash}" "$here/run.sh" "$B" "$@"
 	exec "$B/bin/vgpu" run --private -- "${BASH:-bash}" "$here/run.sh" "$B" "$@"
 fi
 limit=${E2E_TIMEOUT:-120}

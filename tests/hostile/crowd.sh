@@ -7,7 +7,7 @@ set -u
 here=$(cd "$(dirname "$0")" && pwd)
 B=$(cd "$1" && pwd)
 if [ "${2:-}" != inside ]; then
-	exec "$B/bin/vgpu" run --private -- "${BASH:-bash}" "$0" "$B" inside
+	E2E_WINDOW=536870912 exec "$here/../e2e/narrow.sh" "$B" "${BASH:-bash}" "$0" "$B" inside
 fi
 T=$(mktemp -d /tmp/vgpu-crowd.XXXXXX)
 trap 'rm -rf "$T"' EXIT

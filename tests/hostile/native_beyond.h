@@ -99,17 +99,20 @@ static void flood_shared(void)
 
 		if (p == MAP_FAILED)
 			break;
+		/* pages a step, not a fault each, which an emulated machine takes long for; where the kernel cannot, one after the other */
+		madvise(p, STEP, 23 /* MADV_POPULATE_WRITE */);
 		touch_all(p, STEP);
 	}
 }
 
 static void flood_files(void)
 {
-	static uint8_t page[VGPU_PAGE];
+	static uint8_t piece[1 << 20];
 	int fd = memfd_create("flood", 0);
+	ssize_t n;
 
-	for (uint64_t got = 0; got < MOST && write(fd, page, sizeof(page)) > 0;)
-		got += sizeof(page);
+	for (uint64_t got = 0; got < MOST && (n = write(fd, piece, sizeof(piece))) > 0;)
+		got += (uint64_t)n;
 }
 
 static int64_t cgroup_shared(struct ctx *c) { (void)c; return by_child(flood_shared); }

@@ -27,5 +27,5 @@ done < <(find "$B/obj/stub" "$B/obj/lib" "$B/obj/agent" -name '*.o')
 command -v qemu-x86_64 >/dev/null || { echo "no qemu-x86_64 (Debian: qemu-user)"; exit 77; }
 for c in cf_lanes_part bar_divergent func_shared warp_reads_once; do set -- "$@" "$here/cases/$c.ptx"; done
 shift
-out=$(qemu-x86_64 -cpu max,avx512f=off "$B/test/ptx/plain/ptxrun" -m jit "$@" 2>&1) || { echo "$out"; exit 1; }
+out=$(qemu-x86_64 -cpu max,avx512f=off "$B/test/ptx/plain/ptxrun" -m jit -g 4 "$@" 2>&1) || { echo "$out"; exit 1; }
 echo "$out" | tail -1

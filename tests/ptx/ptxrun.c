@@ -4,11 +4,12 @@
  * memory, faults and output stand in its comments (README.md has the grammar).
  *
  * Build: tests/ptx/ptxrun.c tools/vgpu-stub/cpu/[all].c -llz4 -lzstd -lm -lpthread
- * Usage: ptxrun [-v] [-s] [-t SECONDS] [-c CORES] [-m MODE] [-j JOBS] [-x SEED] FILE|FOLDER...    (default tests/ptx/cases)
+ * Usage: ptxrun [-v] [-s] [-t SECONDS] [-c CORES] [-m MODE] [-j JOBS] [-x SEED] [-g GIB] FILE|FOLDER...    (default tests/ptx/cases)
  *        -s: a line "ok NAME", "FAIL NAME" or "skip NAME" for each file, for tests/run.sh;
  *        -m: jit, interp, memcheck or ops; with memcheck every report has to be named by the file
  *            cuda: on NVIDIA's driver, $CUDA_LIBRARY or libcuda.so.1, by JOBS processes; what that cannot tell is skipped
  *        -x: the JIT's code is left to the interpreter and entered again at places that SEED says
+ *        -g: device memory's addresses are so many, 512 otherwise: qemu-user notes each page of what is reserved
  *        exit 0 all passed, 1 some failed, 77 nothing to run
  *
  * Every file runs in a child process of its own (with -m cuda, in one that has had no fault so far): a crash or an endless kernel fails
@@ -19,6 +20,9 @@
 #include <sys/stat.h>
 #include <sys/wait.h>
 
+static unsigned long long span_bytes = 512ull << 30;
+#define RIG_SPAN_BYTES span_bytes
+#define RIG_ARENA_BYTES (span_bytes / 4)
 #define RIG_CUDA
 #include "expect.h"
 #include "pool.h"
@@ -360,7 +364,7 @@ int main(int argc, char **argv)
 	double seconds = 60;
 	int opt;
 
-	while ((opt = getopt(argc, argv, "vst:c:m:x:j:")) != -1) {
+	while ((opt = getopt(argc, argv, "vst:c:m:x:j:g:")) != -1) {
 		if (opt == 'v')
 			verbose = 1;
 		else if (opt == 's')
@@ -373,6 +377,8 @@ int main(int argc, char **argv)
 			jit_stress = (uint32_t)strtoul(optarg, NULL, 0);
 		else if (opt == 'j')
 			jobs = (unsigned)atoi(optarg);
+		else if (opt == 'g')
+			span_bytes = (unsigned long long)atoi(optarg) << 30;
 		else if (opt == 'm' && !rig_set_mode(optarg))
 			;
 		else

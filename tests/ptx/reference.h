@@ -53,14 +53,14 @@ struct result {
 static int has(const struct insn *in, const char *word)
 {
 	for (int i = 1; i < in->ntok; i++)
-		if (!strcmp(in->tok[i], word))
+		if (in->tok[i][0] == *word && !strcmp(in->tok[i], word))
 			return 1;
 	return 0;
 }
 
 static int is(const struct insn *in, const char *op)
 {
-	return !strcmp(in->tok[0], op);
+	return in->tok[0][0] == *op && !strcmp(in->tok[0], op);
 }
 
 static int parse_rtype(const char *s, struct rtype *t)
@@ -112,12 +112,16 @@ static const struct rtype U32 = { 'u', 32 }, PRED = { 'p', 1 };
 
 static int one_of(const char *word, const char *list)
 {
-	size_t n = strlen(word);
-
-	for (const char *p = strstr(list, word); p; p = strstr(p + 1, word))
-		if ((p == list || p[-1] == ' ') && (p[n] == ' ' || p[n] == 0))
+	for (const char *p = list, *w; ; p++) {
+		for (w = word; *w && *p == *w; w++)
+			p++;
+		if (!*w && (*p == ' ' || !*p))
 			return 1;
-	return 0;
+		while (*p && *p != ' ')
+			p++;
+		if (!*p)
+			return 0;
+	}
 }
 
 static int boolop(const struct insn *in)

@@ -27,7 +27,9 @@
 #ifndef RIG_SPAN_BASE
 #define RIG_SPAN_BASE 0x200000000000ull
 #endif
+#ifndef RIG_SPAN_BYTES
 #define RIG_SPAN_BYTES (512ull << 30)
+#endif
 #ifndef RIG_ARENA_BYTES
 #define RIG_ARENA_BYTES (128ull << 30)
 #endif

@@ -8,7 +8,7 @@ CC=${CC:-cc}
 ucx() { ldconfig -p 2>/dev/null | grep -q 'libucp\.so\.0' || [ -e /usr/lib/x86_64-linux-gnu/libucp.so.0 ]; }
 lacks=
 ucx || with_packages libucx0
-"$CC" -std=gnu11 -O1 -Wall -Wextra -Ilibcuda-lite/include -o "$dir/ranks" tests/system/nccl_ranks.c "$B/lib/libnccl.so.2" "$B/lib/libcuda.so.1" \
+"$CC" -std=gnu11 -O2 -Wall -Wextra -Ilibcuda-lite/include -o "$dir/ranks" tests/system/nccl_ranks.c "$B/lib/libnccl.so.2" "$B/lib/libcuda.so.1" \
 	-lpthread -lm || { fail "does not build"; exit 1; }
 start_stub --memory 1G
 start_agent

@@ -6,7 +6,8 @@
 "$B/test/san/bin/vgpu-stub" --socket "$dir/stub" --memory 2G 2>"$dir/stub.log" &
 stub=$!
 until_true test -S "$dir/stub" || { fail "the device did not start: $(tail -n 5 "$dir/stub.log")"; exit 1; }
-start_agent
+export E2E_WINDOW=536870912
+start_agent --client-window $E2E_WINDOW
 # driver/fault leaves a SIGSEGV by longjmp; ASan then opens a file, which the sandbox answers with signal 31. Only
 # when the log says just that is it a skip; any other failure of it stays one.
 E2E_TIMEOUT=90 "$(dirname "$0")/../e2e/run.sh" "$B" driver rt12 >"$dir/e2e.out"

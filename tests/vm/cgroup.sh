@@ -77,7 +77,7 @@ native() {
 	return 1
 }
 refused_all() { for a; do native beyond_$a refused || return 1; done; }
-honest() { : >/run/honest; /tests/vecadd loop 600 20000 >/run/honest 2>&1 & honest=$!; within 60 says /run/honest running; }
+honest() { : >/run/honest; /tests/vecadd loop 600 100000 >/run/honest 2>&1 & honest=$!; within 60 says /run/honest running; }
 well() { kill -0 $device && kill -0 $agent && kill -0 $honest && ! says /run/honest FAIL && vecadd; }
 
 # --- where it cannot be
@@ -123,7 +123,7 @@ judge weight_is_set within 60 weighed
 used() { for l in $unit/client-*; do [ "$(cat $l/cpu.weight)" != $1 ] || event $l/cpu.stat usage_usec; done; }
 shares() {
 	a=$(used 100) b=$(used 300)
-	until [ $(($(used 100) + $(used 300) - a - b)) -gt 4000000 ]; do sleep 0.2; done
+	until [ $(($(used 100) + $(used 300) - a - b)) -gt 2000000 ]; do sleep 0.2; done
 	a=$(($(used 100) - a)) b=$(($(used 300) - b))
 	echo "  | $a and $b us"
 	[ $b -gt $((2 * a)) ] && [ $b -lt $((5 * a)) ]

@@ -2,17 +2,36 @@
 # shellcheck shell=bash
 # What run.sh and guest.sh share. After vm_prepare: $qemu, $kernel (a folder), $busybox.
 
+# vm_kept take|give PART LAST: what a build of this month has fetched is the next one's too, in VGPU_TEST_CACHE; to unpack QEMU and kernel
+# takes 14 s of processor time. PART has come whole when LAST is in it.
+vm_kept() {
+	local all=${VGPU_TEST_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/vgpu-tests} kept old
+	kept=$all/vm-$(date +%Y-%m)
+	if [ "$1" = take ]; then
+		[ ! -e "$cache/$2/$3" ] && [ -e "$kept/$2/$3" ] || return 0
+		rm -rf "${cache:?}/$2" && cp -a "$kept/$2" "$cache/$2"
+	else
+		[ -e "$cache/$2/$3" ] && [ ! -e "$kept/$2" ] || return 0
+		mkdir -p "$kept" && cp -a "$cache/$2" "$kept/$2.$$" && mv -T "$kept/$2.$$" "$kept/$2" || rm -rf "$kept/$2.$$"
+		for old in "$all"/vm-*; do [ "$old" = "$kept" ] || rm -rf "$old"; done
+	fi
+}
+
 # vm_prepare BUILD: fetches or finds QEMU and kernel in BUILD/vm (or $VGPU_VM_CACHE). 77 and a reason on stderr: not here.
 vm_prepare() {
 	local here
 	cache=${VGPU_VM_CACHE:-$1/vm}
 	here=$(dirname "${BASH_SOURCE[0]}")
 	mkdir -p "$cache"
+	vm_kept take kernel version
+	vm_kept take qemu qemu-system-x86_64
 	# both at once: unpacking costs more than the line. The last line that is said is the reason of who failed.
 	"$here/fetch-kernel.sh" "$cache/kernel" 2>"$cache/kernel.says" &
 	qemu=$("$here/fetch-qemu.sh" "$cache/qemu") || { wait $!; return 77; }
 	wait $! || { cat "$cache/kernel.says" >&2; return 77; }
 	cat "$cache/kernel.says" >&2
+	vm_kept give kernel version
+	vm_kept give qemu qemu-system-x86_64
 	# On a busy machine a process that is not dead may answer later than in the five seconds behind which QEMU gives its device up.
 	vm_patience=''
 	! "$qemu" -device vfio-user-pci,help 2>/dev/null | grep -q x-msg-timeout || vm_patience=',"x-msg-timeout":60000'

@@ -175,16 +175,21 @@ static void drain_fd(int fd)
  * again after the flags stand, behind the sleeper's fence; partners: the agent's publisher
  * fence before it reads need_wakeup, and ctx_wake(). Without the bell the nap is short, and the
  * agent is not asked for a doorbell.
+ *
+ * Who looks at memory every 50 us leaves need_wakeup up in between. What the agent publishes since the fence behind which it went up
+ * rings, and what it published before is seen: no fence again, which interrupts every processor. The agent lowers it before it rings.
  */
 static void nap(struct ctx *c, uint64_t ns, int bell)
 {
+	int up = bell && c->asym_sleep && vgpu_load_relaxed32(&c->qb->need_wakeup), looks = bell && ns <= LOOK_LONG_NS;
 	struct pollfd p[3] = { { .fd = CTX_AT_KICK, .events = POLLIN }, { .fd = CTX_AT_OWN, .events = POLLIN },
 			       { .fd = CTX_SOCKET_FD, .events = POLLIN } };
 	struct timespec t = { .tv_sec = (time_t)(ns / 1000000000u), .tv_nsec = (long)(ns % 1000000000u) };
 
-	vgpu_store_relaxed32(&c->qb->need_wakeup, (uint32_t)bell);
+	if (!up)
+		vgpu_store_relaxed32(&c->qb->need_wakeup, (uint32_t)bell);
 	vgpu_store_relaxed32(&c->asleep, 1);
-	vgpu_sleeper_fence(bell && c->asym_sleep);
+	vgpu_sleeper_fence(bell && c->asym_sleep && !up);
 	if (!(running(c) && io_ready(c)) && !(answering(c) && (ctl_ready(c) || ctx_job_done(c))) &&
 	    !__atomic_load_n(&c->done_list, __ATOMIC_ACQUIRE) && !(c->ops->ended && c->launches_out && c->ops->ended(c->engine)) &&
 	    ppoll(p, 3, &t, NULL) > 0) {
@@ -196,7 +201,8 @@ static void nap(struct ctx *c, uint64_t ns, int bell)
 			c->messages_seen--;     /* look at the socket, whatever the run page says */
 	}
 	vgpu_store_relaxed32(&c->asleep, 0);
-	vgpu_store_relaxed32(&c->qb->need_wakeup, 0);
+	if (!looks)
+		vgpu_store_relaxed32(&c->qb->need_wakeup, 0);
 }
 
 struct idle {
@@ -331,6 +337,8 @@ int ctx_loop(struct ctx *c)
 		if (did) {
 			if (!c->busy_since)
 				c->busy_since = c->last_tick;
+			if (w.since_ns && vgpu_load_relaxed32(&c->qb->need_wakeup))
+				vgpu_store_relaxed32(&c->qb->need_wakeup, 0);
 			w.since_ns = 0;
 			/* Busy without end: the socket and the counter must not wait for idleness. */
 			if (!(++c->rounds % 1024) && ctx_ticks() >= socket_due) {

@@ -6,6 +6,8 @@ switches and loops that lanes leave, skip the rest of and end in. In between lie
 wrap when they are widened, that are of another space, that are no row. The model does each statement for all lanes that are there, and lanes that part meet behind
 what they parted at: that is where hardware has them meet, if CUDA does not promise it.
 """
+import functools
+import operator
 import os
 import random
 
@@ -21,10 +23,14 @@ def cond(r):
                    "acc": lambda: (r.choice((1, 2, 8)),), "round": lambda: (r.choice((0, 2, 3)), r.choice((1, 3)))}[k]()
 
 
-def holds(c, t):
-    k = c[0]
-    return (t.lane == c[1] if k == "eq" else t.lane & c[1] == c[2] if k == "and" else t.lane < c[1] if k == "lt" else t.d == c[1] if k == "data"
-            else t.d & c[1] != 0 if k == "bit" else t.acc >> 3 & c[1] != 0 if k == "acc" else t.count[-1] > (t.lane >> c[1] & c[2]))
+TESTS = {"eq": lambda a: lambda t: t.lane == a, "and": lambda a, b: lambda t: t.lane & a == b, "lt": lambda a: lambda t: t.lane < a, "data": lambda a: lambda t: t.d == a,
+         "bit": lambda a: lambda t: t.d & a != 0, "acc": lambda a: lambda t: t.acc >> 3 & a != 0, "round": lambda a, b: lambda t: t.count[-1] > (t.lane >> a & b)}
+
+
+@functools.lru_cache(maxsize=None)
+def holds(c):
+    """Of a condition: what says whether it holds for a lane."""
+    return TESTS[c[0]](*c[1:])
 
 
 class Program:
@@ -269,7 +275,9 @@ class Program:
 
     def case(self, seed):
         n, line = self.threads * self.blocks, "// launch: k grid=%d block=%d args=" % (self.blocks, self.threads)
-        want = [x for b in range(self.blocks) for w in range((self.threads + 31) // 32) for x in Warp(self, b, w).left()]
+        # what distinguishes blocks is b & 7 (Lane)
+        kinds = [[x for w in range((self.threads + 31) // 32) for x in Warp(self, b, w).left()] for b in range(min(8, self.blocks))]
+        want = [x for b in range(self.blocks) for x in kinds[b & 7]]
         o = ["// here %d, by a model of warps in step (tests/ptx/oracle/here.py)." % seed,
              line + "out:u32[%d],data:u32[%d]={%s},u32:0,u32:%d" % (n, self.threads + 32, ",".join(map(str, self.data + [i * 7 for i in range(32)])), FAR)]
         o += ["// expect: out = " + " ".join(map(str, want))] + [line + "&out,&data,u32:0,u32:%d" % FAR, "// expect: out = " + " ".join(map(str, want))] * (self.launches - 1)
@@ -297,6 +305,9 @@ class Lane:
         self.d = g.data[self.tid] ^ (b & 7)
 
 
+LANE = operator.attrgetter("lane")
+
+
 class Warp:
     """Lists of lanes: those that are there. run() returns those that come to the end of the code."""
 
@@ -316,19 +327,20 @@ class Warp:
             k = s[0]
             if not m:
                 break
-            mask = sum(1 << t.lane for t in m)
             if k == "calc":
                 for t in m:
                     self.mix(t, s[1], 5)
             elif k == "here":
+                mask = sum(1 << t.lane for t in m)
                 for t in m:
                     self.mix(t, mask)
             elif k == "ballot":
-                v = sum(1 << t.lane for t in m if holds(s[1], t))
+                h = holds(s[1])
+                v = sum(1 << t.lane for t in m if h(t))
                 for t in m:
                     self.mix(t, v)
             elif k == "any":
-                v = (all if s[2] else any)(holds(s[1], t) for t in m)
+                v = (all if s[2] else any)(map(holds(s[1]), m))
                 for t in m:
                     self.mix(t, 77 if v else 5)
             elif k in ("first", "idx", "updown"):
@@ -344,33 +356,39 @@ class Warp:
                     self.mix(t, self.word + i)
                 self.word += len(m)
             elif k == "if":
-                a, b = [t for t in m if holds(s[1], t)], [t for t in m if not holds(s[1], t)]
-                m = sorted(self.run(s[2], a, way) + self.run(s[3], b, way), key=lambda t: t.lane)
+                a, b, h = [], [], holds(s[1])
+                for t in m:
+                    (a if h(t) else b).append(t)
+                m = sorted(self.run(s[2], a, way) + self.run(s[3], b, way), key=LANE)
             elif k == "switch":
                 cases, here, out = [[] for _ in s[2]], [], []
                 for t in m:
                     cases[min(t.d & s[1], len(cases) - 1)].append(t)
                 for c, (code_, leaves) in zip(cases, s[2]):
-                    here = self.run(code_, sorted(here + c, key=lambda t: t.lane), way)
+                    here = self.run(code_, sorted(here + c, key=LANE), way)
                     if leaves:
                         out, here = out + here, []
-                m = sorted(out + here, key=lambda t: t.lane)
+                m = sorted(out + here, key=LANE)
             elif k == "loop":
                 m = self.rounds(s, m)
             elif k in ("skip", "break", "ret"):
-                t = [t for t in m if holds(s[1], t)]
-                m = [x for x in m if x not in t]
+                gone, stay, h = [], [], holds(s[1])
+                for t in m:
+                    (gone if h(t) else stay).append(t)
+                m = stay
                 if k != "ret":
-                    way[k] += t
+                    way[k] += gone
             elif k in ("wrap", "signed", "ahead"):
                 for t in m:
                     self.mix(t, 0 if k == "ahead" and t.lane < FAR else t.lane * 7)
             elif k == "space":
+                h = holds(s[1])
                 for t in m:
-                    self.mix(t, t.lane * 3 + 1 if holds(s[1], t) else t.lane * 7)
+                    self.mix(t, t.lane * 3 + 1 if h(t) else t.lane * 7)
             elif k == "local":
+                h = holds(s[1])
                 for t in m:
-                    self.mix(t, 2 * t.tid if holds(s[1], t) else 0)
+                    self.mix(t, 2 * t.tid if h(t) else 0)
             elif k == "stray":
                 for t in m:
                     self.mix(t, ((t.d + s[2]) * 5 & 31) * 7)
@@ -380,8 +398,7 @@ class Warp:
         _, n, code, form = s
         out = []
 
-        def most(t):
-            return n[1] if n[0] in ("const", "param") else t.d & n[1] if n[0] == "data" else (t.lane >> n[1] & n[2]) + 1
+        most = (lambda t: n[1]) if n[0] in ("const", "param") else (lambda t: t.d & n[1]) if n[0] == "data" else lambda t: (t.lane >> n[1] & n[2]) + 1
         for t in m:
             t.count.append(0)
         first = True
@@ -394,11 +411,11 @@ class Warp:
             first = False
             way = {"skip": [], "break": []}
             m = self.run(code, m, way)
-            m = sorted(m + way["skip"], key=lambda t: t.lane)
+            m = sorted(m + way["skip"], key=LANE)
             out += way["break"]
         for t in out:
             t.count.pop()
-        return sorted(out, key=lambda t: t.lane)
+        return sorted(out, key=LANE)
 
 
 def write(folder, first, count):
