@@ -192,6 +192,7 @@ struct tstate {
 	size_t scratch_bytes;
 	struct ahead ahead;             /* what the next block will read */
 	u32 bare;                       /* an atomic without a lock is at work: alone.c */
+	u32 sides;                      /* how often lanes parted in code whose sides have scalars of their own (jit_region.c), in this turn */
 };
 extern __thread struct tstate *cpu_ts;
 

@@ -124,6 +124,25 @@ void jit_part(struct cta *c, const struct jit *old)
 		swap(c->g, j, j->newer);
 }
 
+/*
+ * Sides with scalars of their own (jit_region.c) have all code up to where they meet by themselves. For lanes that leave a loop in two or three
+ * groups that is what there is; where every other warp has parted so, vectors in the place of those scalars may be faster.
+ */
+static void sides(struct grid *g, struct jit *j, u64 done, u32 times)
+{
+	u64 warps = ((u64)g->dim[0] * g->dim[1] * g->dim[2] + LANES - 1) / LANES;
+	u32 i;
+
+	if (j->older || j->strip || 2 * (u64)times < done * warps || (jit_patience > 1 && __atomic_load_n(&j->ran, __ATOMIC_RELAXED) < KNOWN) ||
+	    __atomic_add_fetch(&j->parted, 1, __ATOMIC_RELAXED) != jit_patience)
+		return;
+	for (i = 0; i < j->nregions; i++)
+		if (j->regions[i].apart)
+			__atomic_fetch_or(&j->fn->jsrc->parted[j->regions[i].at], PARTED_LANES, __ATOMIC_RELAXED);
+	if (try(j, CODE_APART))
+		swap(g, j, j->newer);
+}
+
 /* Of code that walks, and of its strips, the trial is over; is it time for another? */
 static void again(struct grid *g, struct jit *ran)
 {
@@ -196,6 +215,10 @@ void jit_took(struct grid *g, const struct jit *ran, u64 ticks, u64 done)
 	if (n->walks && !__atomic_load_n(&n->trying, __ATOMIC_RELAXED) &&
 	    (jit_patience == 1 || (spent > WALKED && spent > WALKED_BLOCKS * (ticks / done))))
 		__atomic_store_n(&n->due, true, __ATOMIC_RELAXED);
+	if (cpu_ts && cpu_ts->sides) {
+		sides(g, n, done, cpu_ts->sides);
+		cpu_ts->sides = 0;
+	}
 	again(g, n);
 	judge(g, n, ticks / done + 1);
 }

@@ -163,6 +163,8 @@ void j_part(struct jcomp *c, const struct insn *in, u32 pc, const struct jregion
 	struct as *a = &c->a;
 
 	scalars(c, r, false);
+	if (r->apart)
+		g_alui(a, 0, G_ADD, rm_mem(R14, (s32)offsetof(struct tstate, sides)), 1);
 	g_load(a, 0, RCX, rm_reg(RAX));
 	g_alu(a, 0, G_XOR, r->first == in->taken ? RCX : RAX, PM(m));
 	if (r->second == NO_PC || r->loops)

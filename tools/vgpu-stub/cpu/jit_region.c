@@ -465,7 +465,6 @@ static bool find(struct jcomp *c, const struct graph *g, u32 b, struct jregion *
 {
 	const struct insn *in = &c->code[c->s->b[b].end - 1];
 	u32 join = g->ipdom[b], t, f, i, h;
-	struct jregion own;
 	bool much;
 
 	memset(r, 0, sizeof(*r));
@@ -503,17 +502,10 @@ static bool find(struct jcomp *c, const struct graph *g, u32 b, struct jregion *
 	}
 	r->size = s->nlist;     /* shared blocks once: what lies in another region is smaller */
 	r->depth = c->s->b[b].depth;
-	if (!outlives(c, s, r, false))
-		return true;
 	much = c->much && !c->last && c->s->parted[r->at];
-	own = *r;
-	if (r->head == NO_PC && find_apart(c, g, b, r, s, share))
+	if (!outlives(c, s, r, much))
 		return true;
-	if (much) {
-		mark_region(c, g, s, &own);
-		outlives(c, s, &own, true);
-	}
-	return false;
+	return !much && r->head == NO_PC && find_apart(c, g, b, r, s, share);
 }
 
 /* Whoever leaves the round of a loop from within r does so at a branch of its own region, and waits there. */
