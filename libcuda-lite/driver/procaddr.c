@@ -40,7 +40,7 @@ CUresult cuGetProcAddress_v2(const char *symbol, void **fn, int version, cuuint6
 	const struct vg_export *e = NULL;
 	bool known = false;
 
-	if (!symbol || !fn || version > (int)vg_version_asked(VG_DRIVER_VERSION) ||
+	if (!symbol || !fn || (version > VG_DRIVER_VERSION && version > (int)vg_version_asked(VG_DRIVER_VERSION)) ||
 	    (flags & ~(cuuint64_t)(CU_GET_PROC_ADDRESS_LEGACY_STREAM | CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM)))
 		return CUDA_ERROR_INVALID_VALUE;
 	if (flags & CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM)

@@ -13,6 +13,7 @@
 #include "isas.h"
 
 #include "../../tools/vgpu-stub/cpu/cpu.h"
+#include "processor.h"
 
 #define MET 2000u                       /* rounds in which the kernel got on: on a busy machine the two take turns for long */
 #define ROUNDS 500000u                  /* where it never does */
@@ -132,21 +133,6 @@ static void one_way(int way, volatile uint32_t *page)
 	rig.launches = 0;
 	memset(rig.ended, 0, sizeof(rig.ended));
 	printf("ok %s: %u rounds beside %u additions, which got on in %u\n", ways[way], i - 1, added, met);
-}
-
-/* The worker on one processor, this thread on another: a busy machine keeps both on one. Which: 0 or 1. */
-static void on(int which)
-{
-	static cpu_set_t may;
-	cpu_set_t one;
-
-	if (!CPU_COUNT(&may))
-		sched_getaffinity(0, sizeof(may), &may);
-	CPU_ZERO(&one);
-	for (int i = 0, n = 0; i < CPU_SETSIZE; i++)
-		if (CPU_ISSET(i, &may) && n++ == which % CPU_COUNT(&may))
-			CPU_SET(i, &one);
-	sched_setaffinity(0, sizeof(one), &one);
 }
 
 static int open_apart(void)

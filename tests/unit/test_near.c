@@ -16,6 +16,7 @@
 #include "isas.h"
 
 #include "../../tools/vgpu-stub/cpu/cpu.h"
+#include "processor.h"
 
 #define ROUNDS 2000u            /* of a launch; the interpreter's are fewer */
 #define ROUNDS_INTERP 300u
@@ -166,21 +167,6 @@ static void go_on(void)
 	__atomic_store_n(&nb.go, 1, __ATOMIC_RELEASE);
 	while (__atomic_load_n(&nb.still, __ATOMIC_ACQUIRE))
 		sched_yield();
-}
-
-/* Workers on one processor, the neighbour on another: a busy machine keeps both on one. */
-static void on(int which)
-{
-	static cpu_set_t may;
-	cpu_set_t one;
-
-	if (!CPU_COUNT(&may))
-		sched_getaffinity(0, sizeof(may), &may);
-	CPU_ZERO(&one);
-	for (int i = 0, n = 0; i < CPU_SETSIZE; i++)
-		if (CPU_ISSET(i, &may) && n++ == which % CPU_COUNT(&may))
-			CPU_SET(i, &one);
-	sched_setaffinity(0, sizeof(one), &one);
 }
 
 /* He has bytes lo to hi of the page but own[], and those around. */
