@@ -4,11 +4,12 @@
  * memory, faults and output stand in its comments (README.md has the grammar).
  *
  * Build: tests/ptx/ptxrun.c tools/vgpu-stub/cpu/[all].c -llz4 -lzstd -lm -lpthread
- * Usage: ptxrun [-v] [-s] [-t SECONDS] [-c CORES] [-m MODE] [-j JOBS] [-x SEED] [-g GIB] FILE|FOLDER...    (default tests/ptx/cases)
+ * Usage: ptxrun [-v] [-s] [-t SECONDS] [-c CORES] [-m MODE] [-j JOBS] [-x SEED] [-b FURTHER] [-g GIB] FILE|FOLDER...    (default tests/ptx/cases)
  *        -s: a line "ok NAME", "FAIL NAME" or "skip NAME" for each file, for tests/run.sh;
  *        -m: jit, interp, memcheck or ops; with memcheck every report has to be named by the file
  *            cuda: on NVIDIA's driver, $CUDA_LIBRARY or libcuda.so.1, by JOBS processes; what that cannot tell is skipped
  *        -x: the JIT's code is left to the interpreter and entered again at places that SEED says
+ *        -b: each block does the work of so many more besides its own, where that may be (coarsen.c)
  *        -g: device memory's addresses are so many, 512 otherwise: qemu-user notes each page of what is reserved
  *        exit 0 all passed, 1 some failed, 77 nothing to run
  *
@@ -39,6 +40,15 @@ static void do_stack(struct test *t, const char *s)
 	r = rig_cuda_stack(strtoul(s, NULL, 10));
 	if (r)
 		failed(t, "no stack of %s bytes: the driver's error %d", s, r);
+}
+
+/* So many blocks more are to be done by each, and are, by compiled code; or perhaps not. */
+static void do_coarse(struct test *t, const char *s)
+{
+	if (rig_on_cuda)
+		return;
+	jit_coarse = (uint32_t)strtoul(s, NULL, 10);
+	t->coarse = !strstr(s, "perhaps") && rig_mode == ENGINE_MODE_JIT && __builtin_cpu_supports("avx2") ? launch_coarse + 1 : 0;
 }
 
 static void directive(struct test *t, const char *s)
@@ -81,6 +91,8 @@ static void directive(struct test *t, const char *s)
 		do_told(t, rest, ENGINE_MODE_OPS);
 	else if (IS("show"))
 		setenv("VGPU_OPS", rest, 1);
+	else if (IS("coarse"))
+		do_coarse(t, rest);
 	else if (IS("optional"))
 		t->optional = 1;
 	else if (IS("unless")) {
@@ -171,6 +183,8 @@ static int run_file(const char *path, unsigned cores, double seconds, unsigned *
 		check_print(&t, want);
 	settle(&t);
 	close_engine(&t);
+	if (t.coarse && launch_coarse < t.coarse && !t.failures)
+		failed(&t, "no block did the work of several");
 	if (rig_on_cuda && strstr(t.text, "\n// stack: "))
 		rig_cuda_stack(1024);
 	check_told(&t);
@@ -364,7 +378,7 @@ int main(int argc, char **argv)
 	double seconds = 60;
 	int opt;
 
-	while ((opt = getopt(argc, argv, "vst:c:m:x:j:g:")) != -1) {
+	while ((opt = getopt(argc, argv, "vst:c:m:x:b:j:g:")) != -1) {
 		if (opt == 'v')
 			verbose = 1;
 		else if (opt == 's')
@@ -375,6 +389,8 @@ int main(int argc, char **argv)
 			cores = (unsigned)atoi(optarg);
 		else if (opt == 'x')
 			jit_stress = (uint32_t)strtoul(optarg, NULL, 0);
+		else if (opt == 'b')
+			jit_coarse = (uint32_t)strtoul(optarg, NULL, 0);
 		else if (opt == 'j')
 			jobs = (unsigned)atoi(optarg);
 		else if (opt == 'g')

@@ -83,7 +83,8 @@ struct rig {
 static uint32_t rig_mode = ENGINE_MODE_AUTO;
 
 /* Where the JIT's code is left to the interpreter and entered again, by seed (jit.h); 0: nowhere but where it must be. */
-extern uint32_t jit_stress, jit_patience;
+extern uint32_t jit_stress, jit_patience, jit_coarse;
+extern uint64_t launch_coarse;
 
 /* Buffers' last pages are watched: not where kernels may write anywhere in the span. */
 static __attribute__((unused)) int rig_watch_buffers = 1;

@@ -39,6 +39,7 @@ struct test {
 	struct buffer buffers[MAX_BUFFERS];
 	unsigned nbuffers;
 	char kernel[128];               /* of the last launch */
+	uint64_t coarse;                /* so many grids, at least, are to be done by blocks as one, since the start; 0: nobody asks */
 	int optional;                   /* NOT_SUPPORTED is a skip, not a failure */
 	int launched;                   /* its index, -1: none */
 	uint32_t status;                /* what became of it */

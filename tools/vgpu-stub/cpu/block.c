@@ -191,12 +191,13 @@ static void cta_start(struct cta *c, u64 linear, bool next)
 		cluster_start(c, linear);
 		return;
 	}
+	linear *= 1 + g->fn->further;
 	c->linear = linear;
 	/* divisions take as long as a short block */
 	if (linear < g->dim[0]) {
 		c->id[0] = (u32)linear;
 		c->id[1] = c->id[2] = 0;
-	} else if (!next || ++c->id[0] == g->dim[0]) {
+	} else if (!next || (c->id[0] += 1 + g->fn->further) == g->dim[0]) {
 		u64 row = linear / g->dim[0];
 
 		c->id[0] = (u32)(linear % g->dim[0]);
@@ -237,6 +238,7 @@ static void report(struct tstate *ts, struct grid *g)
 	r->fn = g->fn->id;
 	r->kernel = g->fn->name;
 	memcpy(r->block, w->cta->id, sizeof(r->block));
+	r->block[0] += ts->in ? ts->in->twin : 0;
 	r->thread[0] = g->tid[0][t];
 	r->thread[1] = g->tid[1][t];
 	r->thread[2] = g->tid[2][t];
@@ -350,6 +352,7 @@ static enum run block_run(struct tstate *ts, struct turn *t)
 		u64 left = t->end - t->at, row = t->g->dim[0] - 1 - t->c->id[0];
 		u32 more = t->row;
 
+		row /= 1 + t->g->fn->further;
 		more = left < more ? (u32)left : more;
 		more = row < more ? (u32)row : more;
 		r = jit_block(ts, t->c, &budget, &more);

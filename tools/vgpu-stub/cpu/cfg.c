@@ -668,6 +668,14 @@ void cfg_finish(struct comp *c)
 		values_once(&g);
 		order_blocks(&g);
 		loop_invariants(&g);
+		if (c->fn->further) {
+			order_blocks(&g);
+			coarsen(&g);
+			order_blocks(&g);
+		} else if (c->m->e->code_rw && !c->m->e->mc) {
+			order_blocks(&g);
+			c->coarse = coarsen_pays(&g);
+		}
 		dots_together(&g);
 	}
 	compare_at_branch(&g);

@@ -278,6 +278,43 @@ static void compile(struct comp *c)
 		fn->local_total = MAX_LOCAL;
 }
 
+/* Before it is compiled: the function that does the work of several blocks. It has no callers, and nobody knows its name. */
+static struct func *coarse_of(const struct func *fn)
+{
+	struct func *two = malloc(sizeof(*two));
+
+	if (two) {
+		*two = *fn;
+		two->further = jit_coarse ? jit_coarse : COARSE - 1;
+	}
+	return two;
+}
+
+static void drop_coarse(struct func *two)
+{
+	if (!two)
+		return;
+	jit_free(two);
+	free(two->code);
+	free(two->cpool);
+	free(two->pro);
+	free(two->why);
+	free(two->callees);
+	free(two);
+}
+
+void func_free(struct func *fn)
+{
+	drop_coarse(fn->coarse);
+	fn->coarse = NULL;
+	jit_free(fn);
+	free(fn->code);
+	free(fn->cpool);
+	free(fn->pro);
+	free(fn->why);
+	free(fn->callees);
+}
+
 #define MAX_COMPILE_DEPTH 128   /* a function compiles its callees first, on the C stack */
 
 /* What those have taken that are compiled already for the function, or the module, that was asked for. */
@@ -302,19 +339,13 @@ bool compile_too_much(const struct func *fn)
 	return tree_full || fn->work > MAX_WORK;
 }
 
-u32 func_compile(struct func *fn, char *log, size_t log_bytes)
+/* All but its word that it is ready. coarse: would a function that does the work of two blocks be faster? */
+static u32 compile_one(struct func *fn, char *log, size_t log_bytes, bool *coarse)
 {
 	static __thread u32 depth;
 	struct comp *c;
 	u32 st;
 
-	if (fn->state == FN_READY)
-		return VGPU_ST_OK;
-	if (fn->state == FN_BAD) {
-		if (log && log_bytes)
-			snprintf(log, log_bytes, "%s", fn->why ? fn->why : "");
-		return fn->status;
-	}
 	if (depth >= MAX_COMPILE_DEPTH) {
 		if (log && log_bytes)
 			snprintf(log, log_bytes, "1:1: '%s': calls are nested too deeply", fn->name);
@@ -347,8 +378,7 @@ u32 func_compile(struct func *fn, char *log, size_t log_bytes)
 			optrace_func(fn);
 		if (fn->m->e->dbg)
 			dbg_func(fn);
-		/* Release: all of it before the word. Partner: func_is_ready() */
-		__atomic_store_n(&fn->state, FN_READY, __ATOMIC_RELEASE);
+		*coarse = c->coarse;
 		st = VGPU_ST_OK;
 	} else {
 		st = c->bail.status;
@@ -387,6 +417,42 @@ u32 func_compile(struct func *fn, char *log, size_t log_bytes)
 	free(c->rsame);
 	free(c->unames);
 	free(c);
+	return st;
+}
+
+u32 func_compile(struct func *fn, char *log, size_t log_bytes)
+{
+	struct func *two;
+	bool coarse;
+	u32 st;
+
+	if (fn->state == FN_READY)
+		return VGPU_ST_OK;
+	if (fn->state == FN_BAD) {
+		if (log && log_bytes)
+			snprintf(log, log_bytes, "%s", fn->why ? fn->why : "");
+		return fn->status;
+	}
+	two = fn->entry ? coarse_of(fn) : NULL;
+	st = compile_one(fn, log, log_bytes, &coarse);
+	if (!st && two && coarse) {
+		char why[128];
+		u32 i;
+
+		for (i = 0; i < fn->ncallees; i++)      /* it calls them, too */
+			fn->callees[i]->called_by = 0;
+
+		/* what it is refused for is nobody's mistake: there is fn */
+		if (!compile_one(two, why, sizeof(why), &coarse)) {
+			two->state = FN_READY;
+			fn->coarse = two;
+			two = NULL;
+		}
+	}
+	drop_coarse(two);
+	/* Release: all of it before the word. Partner: func_is_ready() */
+	if (!st)
+		__atomic_store_n(&fn->state, FN_READY, __ATOMIC_RELEASE);
 	return st;
 }
 

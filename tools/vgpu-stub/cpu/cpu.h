@@ -135,7 +135,7 @@ struct grid {
 	struct kin *kin;                /* devrt.h; NULL: the host has launched it, and it has launched nothing */
 	u32 pool_bytes;
 	char *pool;                     /* constants and uniform values, if fn has a prologue */
-	u32 pool_fn;                    /* id of the function whose constants they are */
+	u64 pool_fn;                    /* id of the function whose constants they are; of a coarse one with the bit above it */
 	u32 (*own_tid)[1024];           /* a shape that did not fit into the engine's table */
 	struct gemm_job job;
 
@@ -329,6 +329,7 @@ void parse_func_directives(struct lex *lx, struct func *fn);
 
 /* compile.c: compiles a function and what it calls; log as in engine_ops.module_load */
 u32 func_compile(struct func *fn, char *log, size_t log_bytes);        /* with compile_lock held */
+void func_free(struct func *fn);        /* what compilation left; the function itself is its module's */
 u32 func_ready(struct func *fn, char *log, size_t log_bytes);          /* any thread: compiles it if need be */
 /* Acquire: what compilation left is there to be read. Partner: the store of FN_READY. */
 static inline bool func_is_ready(const struct func *fn)
@@ -400,6 +401,7 @@ bool jit_again(struct tstate *ts, struct cta *c, s64 *left_over, enum run *r);
 const u8 *jit_fault(const struct jit *j, const u8 *ip);
 
 bool uniform_run(struct engine *e, struct grid *g);     /* uniform.c */
+static inline u64 pool_id(const struct func *fn) { return (u64)fn->further << 32 | fn->id; }
 
 /* call.c */
 bool call_enter(struct tstate *ts, struct warp *w, const struct insn *in, u32 m);

@@ -93,6 +93,8 @@ struct comp {
 	bool video;             /* registers have selectors and signs */
 	bool texture;           /* coordinates stand in an address */
 	bool texels;            /* there are such instructions */
+	bool late;              /* the body has variables of its own in memory */
+	bool coarse;            /* two blocks as one may be faster: coarsen.c */
 	u32 nest;               /* operands inside operands: one level */
 	const char *op_name;    /* of the statement being read */
 	u32 stack, stack_off;   /* lower_stack.c: where alloca goes on; OPND_NONE: the body has none */
@@ -135,6 +137,7 @@ static inline u8 type_w(enum type t)
 #define MAX_EDGES (1u << 18)    /* of all brx.idx of a function */
 #define MAX_TREE_WORK (1ull << 29)      /* the same, of a function and all that it calls, or of a module that is read */
 #define MAX_WORK (1ull << 28)   /* steps of liveness: looks at a block's successors, words of sets */
+#define COARSE 4u               /* coarsen.c: blocks in one; two take a quarter less of a product with a vector, four two fifths, eight hardly more */
 #define HOIST_ROUNDS 8u         /* of uniform_hoist(); one is enough where definitions come before uses */
 
 /* parse.c */

@@ -138,6 +138,7 @@ struct insn {
 	u8 aw;                  /* address operand has 64 bits */
 	u8 plain;               /* a lane operation without a guard */
 	u8 lop;                 /* enum lop; of a comparison its CMP_ */
+	u8 twin;                /* 1: the further block's, of a function that does the work of two (coarsen.c) */
 	u32 taken, fall;        /* block numbers, after cfg.c pcs */
 };
 
@@ -259,6 +260,9 @@ struct func {
 	u32 at;                 /* in m->funcs[]: reach.c */
 	u32 called_by;          /* id of the function whose body, the one that is read, has called it already */
 
+	/* coarsen.c: the same kernel, which does the work of so many blocks more besides its own in each; NULL: there is none */
+	struct func *coarse;
+	u32 further;            /* of that one: how many, to the right of its own in a row; 0: an ordinary function */
 	u64 work;               /* steps that hoisting, liveness and regions took */
 	u64 est;                /* clock ticks of a block, as last seen; rt.c */
 	struct solo solo;       /* alone.c */

@@ -383,6 +383,9 @@ extern u32 interp_garbage;
  * overwrite is overwritten. 0: none of it.
  */
 extern u32 jit_stress;
+/* Tests: so many further blocks for each (coarsen.c), wherever that may be; 0: where it pays. How many grids ran so. */
+extern u32 jit_coarse;
+extern u64 launch_coarse;
 enum { JS_STEP, JS_LEAVE, JS_ENTRY };
 bool jit_stressed(const struct jcomp *c, u32 pc, u32 what);
 /* jit_scan.c */

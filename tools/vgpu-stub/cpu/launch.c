@@ -10,6 +10,7 @@
 #include "rt.h"
 
 #define MAX_RESIDENT 64         /* started blocks of an ordinary grid */
+#define COARSE_LEAST 32         /* blocks for each worker: below, it is better to have many to give out */
 #define CHILD_IDS (1ull << 40)  /* the dispatcher numbers its grids without a lock, from 1 */
 
 /* The shape of the clusters, 1 x 1 x 1 without; false: that is not one, or not the kernel's. Asked of the launch, else of the kernel. */
@@ -178,40 +179,25 @@ struct grid *grid_home(struct engine *e, u64 nblocks, u64 cookie)
 	return g;
 }
 
-static struct grid *fill(struct engine *e, struct grid *g, const struct engine_launch *l, struct func *fn, u32 threads)
-{
-	u32 cluster[3] = { 1, 1, 1 };
-	bool again;
+u64 launch_coarse;
 
-	clusters_of(l, fn, cluster);    /* launch_allowed() has asked */
-	/* the same launch as this grid's last one: its uniform values are there */
-	again = g->fn == fn && g->pool_fn == fn->id && g->shared_bytes == l->shared_bytes &&
-		!memcmp(g->dim, l->grid, sizeof(g->dim)) && !memcmp(g->block, l->block, sizeof(g->block)) &&
-		!memcmp(g->cluster, cluster, sizeof(cluster)) && g->clusters == (l->cluster[0] || fn->reqcluster[0]) &&
-		(!fn->param_bytes || !memcmp((void *)g->pwin, l->params, fn->param_bytes));
-	if (!g->fn || memcmp(g->block, l->block, sizeof(g->block))) {
-		g->tid = shape_tids(e, g, l->block);
-		if (!g->tid) {
-			g->fn = NULL;
-			return NULL;
-		}
-	}
+/* May the work of several neighbours be done by each block? */
+static bool may_coarsen(const struct engine *e, const struct grid *g, const struct func *fn)
+{
+	return fn->coarse && e->mode == ENGINE_MODE_JIT && !g->cooperative && !g->clusters && !g->shared_bytes && !(g->dim[0] % (1 + fn->coarse->further));
+}
+
+/* What hangs on the function that runs it. */
+static void fit(struct engine *e, struct grid *g, struct func *fn)
+{
 	g->fn = fn;
-	g->team = cluster[0] * cluster[1] * cluster[2];
-	g->jit = e->mode == ENGINE_MODE_JIT ? jit_get(fn, jit_spec(fn, l->block)) : NULL;
+	g->jit = e->mode == ENGINE_MODE_JIT ? jit_get(fn, jit_spec(fn, g->block)) : NULL;
 	g->parted = 0;
 	g->ragged = 0;
 	g->est = __atomic_load_n(&fn->est, __ATOMIC_RELAXED);
-	memcpy(g->dim, l->grid, sizeof(g->dim));
-	memcpy(g->block, l->block, sizeof(g->block));
-	memcpy(g->cluster, cluster, sizeof(cluster));
-	g->clusters = l->cluster[0] || fn->reqcluster[0];
-	g->nblocks /= g->team;
-	g->threads = threads;
-	g->nwarps = (threads + LANES - 1) / LANES;
-	g->shared_bytes = l->shared_bytes;
+	g->nblocks = (u64)g->dim[0] * g->dim[1] * g->dim[2] / (g->team * (1 + fn->further));
 	g->dyn_off = (fn->shared_bytes + fn->dyn_align - 1) & ~(fn->dyn_align - 1);
-	g->shared_total = l->shared_bytes ? g->dyn_off + l->shared_bytes : fn->shared_bytes;
+	g->shared_total = g->shared_bytes ? g->dyn_off + g->shared_bytes : fn->shared_bytes;
 	if (!e->mc)             /* which keeps to what was asked for */
 		g->shared_total = shared_rounded(&e->env, g->shared_total);
 	g->reserved = 0;
@@ -220,10 +206,51 @@ static struct grid *fill(struct engine *e, struct grid *g, const struct engine_l
 		g->shared_total = g->reserved + SHARED_RESERVED;
 	}
 	g->local_stride = (fn->local_total + 15) & ~15u;        /* jit_local_stride() */
+	if (fn->further)
+		__atomic_fetch_add(&launch_coarse, 1, __ATOMIC_RELAXED);
+}
+
+bool grid_coarsen(struct engine *e, struct grid *g)
+{
+	if (!may_coarsen(e, g, g->fn))
+		return false;
+	fit(e, g, g->fn->coarse);
+	return uniform_run(e, g);
+}
+
+static struct grid *fill(struct engine *e, struct grid *g, const struct engine_launch *l, struct func *fn, u32 threads)
+{
+	u32 cluster[3] = { 1, 1, 1 };
+	bool again;
+
+	clusters_of(l, fn, cluster);    /* launch_allowed() has asked */
+	again = !memcmp(g->dim, l->grid, sizeof(g->dim)) && !memcmp(g->block, l->block, sizeof(g->block)) && !memcmp(g->cluster, cluster, sizeof(cluster)) &&
+		g->clusters == (l->cluster[0] || fn->reqcluster[0]) && g->shared_bytes == l->shared_bytes;
+	if (!g->fn || memcmp(g->block, l->block, sizeof(g->block))) {
+		g->tid = shape_tids(e, g, l->block);
+		if (!g->tid) {
+			g->fn = NULL;
+			return NULL;
+		}
+	}
+	g->team = cluster[0] * cluster[1] * cluster[2];
+	memcpy(g->dim, l->grid, sizeof(g->dim));
+	memcpy(g->block, l->block, sizeof(g->block));
+	memcpy(g->cluster, cluster, sizeof(cluster));
+	g->clusters = l->cluster[0] || fn->reqcluster[0];
+	g->threads = threads;
+	g->nwarps = (threads + LANES - 1) / LANES;
+	g->shared_bytes = l->shared_bytes;
 	g->cooperative = l->flags & ENGINE_LAUNCH_COOPERATIVE;
 	g->priority = l->priority;
 	if (g->cooperative)
 		g->max_resident = COOP_RESIDENT;
+	/* verify.c has the ordinary function first */
+	if (!e->vf && may_coarsen(e, g, fn) && (g->nblocks >= COARSE_LEAST * (u64)e->nthreads || jit_coarse))
+		fn = fn->coarse;
+	/* the same launch as this grid's last one: its uniform values are there */
+	again = again && g->fn == fn && g->pool_fn == pool_id(fn) && (!fn->param_bytes || !memcmp((void *)g->pwin, l->params, fn->param_bytes));
+	fit(e, g, fn);
 	g->param_bytes = fn->param_bytes;
 	if (fn->param_bytes)
 		memcpy((void *)g->pwin, l->params, fn->param_bytes);

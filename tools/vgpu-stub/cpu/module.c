@@ -751,12 +751,7 @@ void module_close(struct module *m)
 			__atomic_store_n(&m->e->funcs[(fn->id - 1) % MAX_FUNCS], NULL, __ATOMIC_RELEASE);
 			m->e->funcs_live--;
 		}
-		jit_free(fn);
-		free(fn->code);
-		free(fn->cpool);
-		free(fn->pro);
-		free(fn->why);
-		free(fn->callees);
+		func_free(fn);
 	}
 	mc_module(m, false);
 	if (m->var_base)

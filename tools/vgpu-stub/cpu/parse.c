@@ -242,6 +242,7 @@ static void decl_one(struct comp *c, const struct sym *head, bool param)
 		if (v->dyn)
 			FAIL(c, "'%s' has an incomplete type", v->name);
 		module_late_var(lx, c->m, v);
+		c->late = true;
 		return;
 	}
 	if (v->dyn || (param && v->vec))

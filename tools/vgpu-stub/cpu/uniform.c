@@ -331,6 +331,7 @@ static void cvta_param(u64 *to, const u64 *from, u64 add)
 bool uniform_run(struct engine *e, struct grid *g)
 {
 	struct func *fn = g->fn;
+	u64 id = pool_id(fn);
 	struct tstate ts;
 	struct frame f;
 	struct warp w;
@@ -349,9 +350,9 @@ bool uniform_run(struct engine *e, struct grid *g)
 			return false;
 		}
 	}
-	if (g->pool_fn != fn->id)       /* ids hardly ever come back (cpu.h) */
+	if (g->pool_fn != id)           /* ids hardly ever come back (cpu.h) */
 		memcpy(g->pool, fn->cpool, fn->cpool_bytes);
-	g->pool_fn = fn->id;
+	g->pool_fn = id;
 	/* a warp with all lanes, as far as these instructions look at it */
 	memset(&f, 0, sizeof(f));
 	f.fn = fn;

@@ -496,13 +496,15 @@ static void second_run(struct engine *e, struct grid *g, struct jit *jit, u64 to
 	struct verify *v = e->vf;
 	struct vpage **s = vf_sorted_pages(v);
 	u32 i, n = v->n, status = g->status;
+	struct func *fn = g->fn;
 	u64 est = g->est;
 	bool ended;
 
 	for (i = 0; i < v->cap; i++)
 		if (v->tab[i])
 			swap_bytes(v->tab[i]);
-	rewind_grid(e, g, jit);
+	/* blocks that do the work of several are code's, too */
+	rewind_grid(e, g, grid_coarsen(e, g) ? g->jit : jit);
 	if (s)
 		protect(v, s, n, true);
 	v->stage = TRIAL;
@@ -515,6 +517,7 @@ static void second_run(struct engine *e, struct grid *g, struct jit *jit, u64 to
 		snprintf(v->fault, sizeof(v->fault), "status %u", g->status);
 	vf_compare(v, g, ended ? NULL : "it does not end on the JIT; it may wait for somebody");
 	rewind_grid(e, g, NULL);
+	g->fn = fn;
 	g->next_block = g->done_blocks = g->nblocks;
 	g->status = status;
 	g->est = est;
