@@ -74,11 +74,12 @@ NO_VECTORS static void learn(struct tstate *ts, struct ahead_site *x, u64 at)
 {
 	struct ahead *h = &ts->ahead;
 	s64 d = near((s64)(at - x->first));
+	u32 n = (u32)(x - h->site) % AHEAD_SITES, *used = &h->used[(u32)(x - h->site) / AHEAD_SITES];
 
 	x->first = at;
 	x->block = ts->blocks;
-	if (x - h->site >= h->used)
-		h->used = (u32)(x - h->site) + 1;
+	if (n >= *used)
+		*used = n + 1;
 	if (x->alone) {
 		x->far = d;
 		return;
@@ -104,16 +105,18 @@ NO_VECTORS static void learn(struct tstate *ts, struct ahead_site *x, u64 at)
 void ahead_begin(struct tstate *ts, u64 grid)
 {
 	struct ahead *h = &ts->ahead;
-	u32 i;
+	bool first = !h->grid;
+	u32 i, k;
 
-	if (!h->grid) {
+	if (first)
 		h->never.block = ~0u;
-		h->used = AHEAD_SITES;
+	for (k = 0; k < 3; k++) {
+		for (i = 0; i < (first ? AHEAD_SITES : h->used[k]); i++)
+			h->site[k * AHEAD_SITES + i] = (struct ahead_site){ .stream = &h->none };
+		h->used[k] = 0;
 	}
-	for (i = 0; i < h->used; i++)
-		h->site[i] = (struct ahead_site){ .stream = &h->none };
 	h->grid = grid;
-	h->nstreams = h->used = 0;
+	h->nstreams = 0;
 }
 
 #define STREAM(f) rm_mem(RDX, (s32)offsetof(struct ahead_stream, f))

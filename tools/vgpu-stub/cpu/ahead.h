@@ -18,7 +18,13 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define AHEAD_SITES 48u         /* loads of a function that ask; the others do not */
+#define AHEAD_SITES 96u         /* loads of a function's code that ask; the others do not */
+/*
+ * Code that is on trial beside other code of the same function (jit_get.c) has sites of its own: what one of them has learnt would be nonsense to the other,
+ * and both without what they ask for may well be equally fast.
+ */
+#define AHEAD_APART AHEAD_SITES
+#define AHEAD_STRIPS (2 * AHEAD_SITES)
 #define AHEAD_STREAMS 12u
 #define AHEAD_STEP 65536        /* what comes is to have room in the second cache beside what is there */
 
@@ -41,11 +47,11 @@ struct ahead_site {
 };
 
 struct ahead {
-	struct ahead_site site[AHEAD_SITES];
+	struct ahead_site site[3 * AHEAD_SITES];
 	struct ahead_stream stream[AHEAD_STREAMS];
 	struct ahead_stream none, never;        /* of sites that nothing is known of, or that there is nothing to ask for */
 	uint64_t grid;          /* 0: none yet */
-	uint32_t nstreams, used;        /* used: sites that know something */
+	uint32_t nstreams, used[3];     /* used: sites of such code that know something */
 };
 
 struct tstate;

@@ -324,7 +324,7 @@ static bool loop_pays(struct coarse *v, u32 from, u32 last)
 			load[own] += loads(in);
 		}
 	}
-	return load[0] && load[1] && n[0] * 6 >= n[1];
+	return load[0] && load[1] && n[0] * 30 >= n[1];
 }
 
 bool coarsen_pays(struct cfg *g)

@@ -640,6 +640,7 @@ static struct jit *compile(struct func *fn, u32 spec, bool much, bool last, bool
 	c->n = c->s->n;
 	c->spec = spec;
 	c->much = much;
+	c->ahead_from = much ? AHEAD_APART : 0;
 	c->last = last;
 	c->r = pool_alloc(&c->mem, (c->s->nregs + 1) * sizeof(*c->r));
 	c->guess = !fn->jsrc->noguess;

@@ -175,6 +175,9 @@ struct jit {
 	const struct jit *older;        /* what this is tried against */
 	u64 pair[2], sum[2];    /* ticks a block, of older and this: of a turn each that have no partner yet, 0: none; of all pairs */
 	u32 pairs, won;         /* of these, those in which this was faster */
+	u64 of, of_ticks, of_blocks;    /* the grid whose turns are counted, 0: none; what they took, for how many blocks */
+	u32 of_turns;
+	bool of_newer;          /* they are this one's */
 	u64 ticks, ran;         /* clock ticks of some blocks of late, and how many */
 	struct jit *newer;      /* strips: code that knows more; of this launch on. For AVX-512: code for blocks whose lanes go apart */
 	u8 age;                 /* how many came before it */
@@ -279,7 +282,7 @@ struct jcomp {
 	struct jx *bj;          /* jumps to blocks: exit holds the pc */
 	u32 nbj, bj_cap;
 	u32 *code_at;           /* per pc of a block start */
-	u32 home_next, nahead;
+	u32 home_next, nahead, ahead_from;      /* ahead_from: the first of this code's sites (ahead.h) */
 	u32 *asked_for;         /* per register: jcomp.stamp where a load before has asked for the row that lies there, too */
 	u64 *live_at;           /* before every instruction: n + 1 sets */
 	u32 *live_idx;          /* per pc: its list in lives[] + 1, and its length */

@@ -100,7 +100,7 @@ void jm_ahead_rounds(struct jcomp *c, u32 last, s64 step, u32 ext)
 
 	if (!l)
 		return;
-	*l = (struct jlate){ .ahead = { .site = c->nahead++, .base = RAX, .bytes = ext, .last = (s32)last, .step = (s32)step } };
+	*l = (struct jlate){ .ahead = { .site = c->ahead_from + c->nahead++, .base = RAX, .bytes = ext, .last = (s32)last, .step = (s32)step } };
 	ahead_rounds(&c->a, &l->ahead);
 }
 
@@ -146,7 +146,7 @@ static void ahead(struct jcomp *c, const struct insn *in, const struct acc *x, u
 	l = j_late(c);
 	if (!l)
 		return;
-	*l = (struct jlate){ .ahead = { .site = c->nahead++, .base = x->base, .disp = x->disp + x->cmin, .bytes = ext,
+	*l = (struct jlate){ .ahead = { .site = c->ahead_from + c->nahead++, .base = x->base, .disp = x->disp + x->cmin, .bytes = ext,
 					.all = ext * (1 + rows_behind(c, in, x, ASK_MOST / ext - 1)) } };
 	ahead_often(a, &l->ahead);
 }
@@ -180,7 +180,7 @@ static void ahead_warp(struct jcomp *c, const struct insn *in, const struct acc 
 
 	if (c->some || c->within[c->block] || (!follows && (c->nahead == AHEAD_SITES || !warps_follow(c))))
 		return;
-	site = follows ? c->nahead - 1 : c->nahead++;
+	site = c->ahead_from + (follows ? c->nahead - 1 : c->nahead++);
 	last = ahead_field(site, offsetof(struct ahead_site, first));
 	far = ahead_field(site, offsetof(struct ahead_site, far));
 	if (follows) {

@@ -40,10 +40,12 @@ u32 jit_patience = 8;
 #define KNOWN 8u
 #define LATE 256u
 /*
- * During a trial old and new code have turns alternately, and what is compared is a turn of one with the next of the other: blocks of a picture's
- * edge take less than those of its middle. Of each pair the slower one counts as so many times the faster at most: it may have been interrupted.
+ * During a trial old and new code have turns alternately, up to TURNS behind SETTLING, and what is compared is those of one with the next of the other: blocks
+ * of a picture's edge take less than those of its middle. Of each pair the slower one counts as so many times the faster at most: it may have been interrupted.
  */
 #define PAIRS 32u
+#define TURNS 4u
+#define SETTLING 2u
 #define CLAMP 2u
 /* What needs no more pairs: so many, all of which have the same one faster, and together three halves as fast. Where others want the processor, too, a few of a row are interrupted */
 #define CLEAR_PAIRS 8u
@@ -162,12 +164,38 @@ static void again(struct grid *g, struct jit *ran)
 	swap(g, ran, ran == n ? old : n);
 }
 
-/* A turn of ran took so long a block. The lock is held, or nobody else has the grid; what two workers mix up is a pair or two. */
-static void judge(struct grid *g, struct jit *ran, u64 each)
+/*
+ * So many turns in a row are one code's where there are that many: its first ones are not counted. What a turn asks for ahead (ahead.h) is the next one's,
+ * and with turns of one and the other both wait for memory alike, however much one of them computes.
+ */
+static bool took(struct grid *g, struct jit *n, bool newer, u64 ticks, u64 done, u64 *each)
+{
+	u64 turns = g->nblocks / done / 8;
+
+	turns = jit_patience == 1 || turns < 1 ? 1 : turns < TURNS ? turns : TURNS;
+	if (n->of != g->gridid || n->of_newer != newer) {
+		n->of = g->gridid;
+		n->of_newer = newer;
+		n->of_turns = 0;
+		n->of_ticks = n->of_blocks = 0;
+	}
+	if (++n->of_turns <= SETTLING && turns > 1)
+		return false;
+	n->of_ticks += ticks;
+	n->of_blocks += done;
+	if (n->of_turns < (turns > 1 ? SETTLING + turns : 1))
+		return false;
+	*each = n->of_ticks / n->of_blocks + 1;
+	n->of = 0;
+	return true;
+}
+
+/* A turn of ran took so long for so many blocks. The lock is held, or nobody else has the grid; what two workers mix up is a pair or two. */
+static void judge(struct grid *g, struct jit *ran, u64 ticks, u64 done)
 {
 	struct jit *old = ran, *n = ran->newer;
+	u64 a, b, each;
 	bool clear;
-	u64 a, b;
 
 	if (__atomic_load_n(&old->trial, __ATOMIC_ACQUIRE) != JIT_TRIED) {
 		n = ran;
@@ -175,6 +203,8 @@ static void judge(struct grid *g, struct jit *ran, u64 each)
 		if (!old || __atomic_load_n(&old->trial, __ATOMIC_ACQUIRE) != JIT_TRIED)
 			return;
 	}
+	if (!took(g, n, ran == n, ticks, done, &each))
+		return;
 	n->pair[ran == n] = each;
 	if (n->pair[0] && n->pair[1]) {
 		a = n->pair[0];
@@ -186,7 +216,8 @@ static void judge(struct grid *g, struct jit *ran, u64 each)
 		n->won += b < a;
 		clear = n->pairs >= CLEAR_PAIRS && ((!n->won && CLEAR(n->sum[1], n->sum[0])) || (n->won == n->pairs && CLEAR(n->sum[0], n->sum[1])));
 		if (n->pairs >= PAIRS || clear) {
-			bool better = n->sum[1] <= n->sum[0];
+			/* one long pair, at whose beginning pages were missing, say, is not to outdo all others */
+			bool better = n->sum[1] <= n->sum[0] && 3 * n->won >= n->pairs;
 
 			if (old->walks)
 				old->again = AGAIN * (old->spent + n->spent);
@@ -220,7 +251,7 @@ void jit_took(struct grid *g, const struct jit *ran, u64 ticks, u64 done)
 		cpu_ts->sides = 0;
 	}
 	again(g, n);
-	judge(g, n, ticks / done + 1);
+	judge(g, n, ticks, done);
 }
 
 static struct jit *found(struct func *fn, u32 spec)

@@ -158,6 +158,6 @@ void s_ask_ahead(struct scomp *c, int base, s32 disp, u32 ext)
 	if (c->nahead == AHEAD_SITES)
 		return;
 	late = &c->ahead[c->nahead];
-	*late = (struct ahead_code){ .site = c->nahead++, .base = base, .disp = disp, .bytes = ext, .first = true };
+	*late = (struct ahead_code){ .site = AHEAD_STRIPS + c->nahead++, .base = base, .disp = disp, .bytes = ext, .first = true };
 	ahead_often(a, late);
 }
