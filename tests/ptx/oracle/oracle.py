@@ -14,6 +14,7 @@ import emit
 import fields
 import here
 import loops
+import rows
 import step
 import talk
 
@@ -25,7 +26,7 @@ PARTS = {"int": ("integer", "sm_90", None), "video": ("video", "sm_90", None), "
          "wgmmasp": ("wgmma_sparse", "sm_90a", None),
          "tmap": ("tmap", "sm_90a", None), "sparse": ("sparse", "sm_89", None)}
 PER_FILE = 12
-PROGRAMS = {"calls": (calls, 300), "talk": (talk, 600), "step": (step, 600), "here": (here, 600), "fields": (fields, 600), "loops": (loops, 600)}
+PROGRAMS = {"calls": (calls, 300), "talk": (talk, 600), "step": (step, 600), "here": (here, 600), "fields": (fields, 600), "loops": (loops, 600), "rows": (rows, 600)}
 
 
 def main():

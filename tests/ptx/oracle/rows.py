@@ -75,8 +75,30 @@ class Rows(Program):
     def body(self, depth, n):
         out = [s for s in super().body(depth, n) if s[0] != "guard" or self.mixes or s[2][1].split()[1].rstrip(",") not in self.before]
         if not self.same and depth == 1 and self.r.random() < .5:
+            out += self.chosen()
+        if not self.same and depth == 1 and self.r.random() < .5:
             out.append(self.counted(depth, self.r.randint(2, 6)))
         return out
+
+    def chosen(self):
+        """One of two numbers that are the same for all blocks, as a block's own branch has it."""
+        a, b = (self.r.choice(sorted(x for x in self.before if x[1] == "r")) for _ in "ab")
+        k = self.r.randrange(self.blocks)
+        self.last["r"] += 1
+        self.last["p"] += 1
+        d, p = "%%r%d" % self.last["r"], "%%p%d" % self.last["p"]
+        self.here["r"].append(d)
+        self.here["p"].append(p)
+
+        def asked(t):
+            t[p] = int(t["%r5"] > k)
+
+        def first(t):
+            t[d] = t[a]
+
+        def then(t):
+            t[d] = t[b] ^ 5
+        return [("do", "setp.gt.u32 %s, %%r5, %d;" % (p, k), asked), ("do", "mov.u32 %s, %s;" % (d, a), first), ("if", p, self.r.randrange(2), [("do", "xor.b32 %s, %s, 5;" % (d, b), then)]), ("mix", d)]
 
     def counted(self, depth, n):
         """A loop of as many rounds for all blocks, in which what is a block's own is summed."""
