@@ -45,10 +45,12 @@ static void do_stack(struct test *t, const char *s)
 /* So many blocks more are to be done by each, and are, by compiled code; or perhaps not. */
 static void do_coarse(struct test *t, const char *s)
 {
+	const char *isa = getenv("VGPU_CPU_ISA");
+
 	if (rig_on_cuda)
 		return;
 	jit_coarse = (uint32_t)strtoul(s, NULL, 10);
-	t->coarse = !strstr(s, "perhaps") && rig_mode == ENGINE_MODE_JIT && __builtin_cpu_supports("avx2") ? launch_coarse + 1 : 0;
+	t->coarse = !strstr(s, "perhaps") && rig_mode == ENGINE_MODE_JIT && __builtin_cpu_supports("avx2") && !(isa && !strcmp(isa, "base")) ? launch_coarse + 1 : 0;
 }
 
 static void directive(struct test *t, const char *s)

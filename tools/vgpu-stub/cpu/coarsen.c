@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Two blocks of a row as one. The blocks of a matrix's product with a vector differ by %ctaid.x and nothing else, one or a few rows of the matrix each: all
+ * Several blocks of a row as one. The blocks of a matrix's product with a vector differ by %ctaid.x and nothing else, one or a few rows of the matrix each: all
  * of them read the vector, make its addresses, count the same rounds and meet at the same barriers. In a kernel whose branches do not hang on
- * %ctaid.x, neighbours go the same way; one block that does the work of both makes once what is the same for them ("block coarsening").
+ * %ctaid.x, neighbours go the same way; one block that does the work of several makes once what is the same for them ("block coarsening"). Of two:
  *
  *      ld   y, [yp]                       ld   y, [yp]
  *      mad  a, %ctaid.x, n, p             mad  a, %ctaid.x, n, p
@@ -591,6 +591,10 @@ void coarsen(struct cfg *g)
 		if (!v.forked[f->from])
 			fork_out(&v, f);
 	count_ways(g);
+	g->c->others = v.other;
+	g->c->nothers = n;
+	g->c->fn->next_shared = v.apart;
+	g->c->fn->next_local = v.frames;
 	if (g->c->fn->shared_bytes)
 		g->c->fn->shared_bytes += g->c->fn->further * v.apart;
 	g->c->fn->local_bytes = (1 + g->c->fn->further) * v.frames;

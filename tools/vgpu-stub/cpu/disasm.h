@@ -23,6 +23,7 @@ struct fnames {
 	struct labelname *label;
 	u32 nreg, nlabel;
 	u32 *same, same_first, nsame;   /* registers from that one on are called like these */
+	u32 *others, nothers;   /* of a coarse function: nothers for each further block, its registers in the place of the first one's; 0: the same */
 	u32 (*uni)[2];          /* values of the grid: place in the pool, the register that it was */
 	u32 nuni;
 	u32 konst_bytes;        /* of the pool, before these */

@@ -72,6 +72,11 @@ void names_keep(struct comp *c, const struct insn *code, u32 ncode)
 		f->same_first = c->rsame_first;
 		f->nsame = c->nrsame;
 	}
+	f->others = c->others ? pool_alloc(p, (size_t)c->nothers * c->fn->further * sizeof(*f->others)) : NULL;
+	if (f->others) {
+		memcpy(f->others, c->others, (size_t)c->nothers * c->fn->further * sizeof(*f->others));
+		f->nothers = c->nothers;
+	}
 	f->nreg = c->nrnames;
 	f->nuni = c->nunames;
 	f->konst_bytes = c->konst_bytes;

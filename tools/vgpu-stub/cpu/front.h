@@ -105,6 +105,7 @@ struct comp {
 	u32 nrnames, rnames_cap;
 	u32 *rsame, rsame_first;        /* registers from that one on are called like these: versions.c */
 	u32 nrsame, rsame_cap;
+	u32 *others, nothers;   /* coarsen.c's, as struct fnames has them */
 	u32 (*unames)[2];       /* values of the grid: place in the pool, register */
 	u32 nunames, unames_cap;
 	u32 konst_bytes;        /* of the pool, before these */

@@ -262,7 +262,8 @@ struct func {
 
 	/* coarsen.c: the same kernel, which does the work of so many blocks more besides its own in each; NULL: there is none */
 	struct func *coarse;
-	u32 further;            /* of that one: how many, to the right of its own in a row; 0: an ordinary function */
+	u32 further;            /* of that one: how many, to the right of its own in a row; 0: an ordinary function; ... */
+	u32 next_shared, next_local;    /* ... bytes from one's shared memory to the next's; from one's part of a thread's local memory to the next's */
 	u64 work;               /* steps that hoisting, liveness and regions took */
 	u64 est;                /* clock ticks of a block, as last seen; rt.c */
 	struct solo solo;       /* alone.c */

@@ -336,6 +336,18 @@ static void say_reg(struct snap *s, struct regs *r, const struct frame *f, u32 v
 			piece(s, lane_value(at, type, l) & ~(u64)(AROUND - 1));
 }
 
+/* Which of the blocks that are one (coarsen.c) it is about. */
+static u32 twin(const struct snap *s) { return s->at->in ? s->at->in->twin : 0; }
+
+static u64 shared_of(const struct snap *s) { return s->c->shared + twin(s) * s->c->g->fn->next_shared; }
+
+static u32 its_own(const struct snap *s, const struct fnames *n, u32 v)
+{
+	u32 k = twin(s);
+
+	return k && v < n->nothers && n->others[(k - 1) * n->nothers + v] ? n->others[(k - 1) * n->nothers + v] : v;
+}
+
 static void say_regs(struct snap *s, struct regs *r, const struct frame *f, const struct insn *in, bool point)
 {
 	const struct func *fn = f->fn;
@@ -343,7 +355,7 @@ static void say_regs(struct snap *s, struct regs *r, const struct frame *f, cons
 
 	for (i = 0; i < fn->names->nreg; i++)
 		for (k = 0; k < fn->names->reg[i].count; k++) {
-			u32 v = fn->names->reg[i].first + k;
+			u32 v = its_own(s, fn->names, fn->names->reg[i].first + k);
 			bool uni = v < r->nregs && r->slot[v] == OPND_NONE;
 
 			if (!wide(fn->names->reg[i].type) && (uni || alive(r, v, disasm_pc(fn, in))))
@@ -483,14 +495,14 @@ static void say_state(struct snap *s, bool others)
 	dt_say(&s->t, "vgpu-core 1\nrelease " VGPU_VERSION "\nwhy %s\nkernel %s\nlaunch %llu\n", at->why, g->fn->name,
 	       (unsigned long long)g->gridid);
 	dt_say(&s->t, "grid %u %u %u\nblock %u %u %u\nat %u %u %u\n", g->dim[0], g->dim[1], g->dim[2], g->block[0], g->block[1], g->block[2],
-	       c->id[0], c->id[1], c->id[2]);
+	       c->id[0] + twin(s), c->id[1], c->id[2]);
 	dt_say(&s->t, "thread %u %u %u\n", g->tid[0][t], g->tid[1][t], g->tid[2][t]);
 	if (at->address)
 		dt_say(&s->t, "address %llx\n", (unsigned long long)at->address);
 	if (g->shared_total)
-		dt_say(&s->t, "shared %llx %u\n", (unsigned long long)c->shared, g->shared_total);
+		dt_say(&s->t, "shared %llx %u\n", (unsigned long long)shared_of(s), g->shared_total - g->fn->further * g->fn->next_shared);
 	if (g->local_stride)
-		dt_say(&s->t, "local %llx %u\n", (unsigned long long)c->local, g->local_stride);
+		dt_say(&s->t, "local %llx %u\n", (unsigned long long)c->local + twin(s) * g->fn->next_local, g->local_stride);
 	say_params(s, g);
 	/* the one that stopped first: it is there whatever has no room */
 	say_warp(s, at->w, true);
@@ -577,9 +589,10 @@ static void add_memory(struct snap *s, struct file *f, Elf64_Phdr *h, u32 *n)
 	u64 own = (u64)g->local_stride * LANES, at, end;
 	u32 i;
 
-	end = g->shared_total < SHARED_MOST ? g->shared_total : SHARED_MOST;
+	end = g->shared_total - g->fn->further * g->fn->next_shared;
+	end = end < SHARED_MOST ? end : SHARED_MOST;
 	for (at = 0; at < end; at += AROUND)
-		add_load(f, h, n, s->ts, VGPU_CORE_SHARED, c->shared + at, end - at < AROUND ? end - at : AROUND);
+		add_load(f, h, n, s->ts, VGPU_CORE_SHARED, shared_of(s) + at, end - at < AROUND ? end - at : AROUND);
 	end = own < LOCAL_MOST ? own : LOCAL_MOST;
 	for (at = 0; at < end; at += AROUND)
 		add_load(f, h, n, s->ts, VGPU_CORE_LOCAL, c->local + s->at->w->index * own + at, end - at < AROUND ? end - at : AROUND);
