@@ -141,9 +141,12 @@ static void gather_known(struct jcomp *c, const struct insn *in, const struct ac
 	if (d == OPND_NONE)
 		return;
 	for (p = 0; p < 2; p++) {
+		bool walks = c->walks;
+
 		ev(a, V_MOVA32, 2, 0, rm_lit(j_lit(c, x->pat + 16 * p, 64), 0));
 		k_mov(a, 7, jv_mask(c, 0, p));
 		jf_gather(c, V_GATHERDD, 3, rm_vidx(x->base, 2, 0, x->disp + (s32)(e * in->size)), x->step);
+		c->walks = walks;       /* it is for some lanes of a warp: what a whole one does says how these go through memory */
 		jm_narrow(c, 3, in->size, in->flags & INF_SIGNED, 0);
 		jv_put(c, d, p, 3);
 	}
@@ -559,8 +562,11 @@ static bool ld_pattern(struct jcomp *c, const struct insn *in, const struct acc 
 			if ((in->vec > 1 && jm_combs(c, in, x, 4)) || ((x->bytes <= 4 || in->size == 4) && ld_windows(c, in, x)) || jm_combs(c, in, x, 4) ||
 			    jm_narrow_combs(c, in, x))
 				c->half = OPND_NONE;    /* the lanes' halves lie in dwords here */
-			else if (!jp_ld(c, in, x))
-				ld_picked(c, in, x);
+			else {
+				c->walks |= c->s->b[c->block].depth != 0;
+				if (!jp_ld(c, in, x))
+					ld_picked(c, in, x);
+			}
 		}
 		if (c->full && c->half != OPND_NONE)
 			c->after_half = g_jmp(a);

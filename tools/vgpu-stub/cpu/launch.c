@@ -245,8 +245,8 @@ static struct grid *fill(struct engine *e, struct grid *g, const struct engine_l
 	g->priority = l->priority;
 	if (g->cooperative)
 		g->max_resident = COOP_RESIDENT;
-	/* verify.c has the ordinary function first */
-	if (!e->vf && may_coarsen(e, g, fn) && (g->nblocks >= COARSE_LEAST * (u64)e->nthreads || jit_coarse))
+	/* verify.c has the ordinary function first; without code, which may have no room, the ordinary one is better */
+	if (!e->vf && may_coarsen(e, g, fn) && (g->nblocks >= COARSE_LEAST * (u64)e->nthreads || jit_coarse) && jit_get(fn->coarse, jit_spec(fn->coarse, g->block)))
 		fn = fn->coarse;
 	/* the same launch as this grid's last one: its uniform values are there */
 	again = again && g->fn == fn && g->pool_fn == pool_id(fn) && (!fn->param_bytes || !memcmp((void *)g->pwin, l->params, fn->param_bytes));
