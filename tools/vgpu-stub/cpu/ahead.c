@@ -110,7 +110,7 @@ void ahead_begin(struct tstate *ts, u64 grid)
 
 	if (first)
 		h->never.block = ~0u;
-	for (k = 0; k < 3; k++) {
+	for (k = 0; k < AHEAD_CODES; k++) {
 		for (i = 0; i < (first ? AHEAD_SITES : h->used[k]); i++)
 			h->site[k * AHEAD_SITES + i] = (struct ahead_site){ .stream = &h->none };
 		h->used[k] = 0;

@@ -23,6 +23,7 @@
  * Code that is on trial beside other code of the same function (jit_get.c) has sites of its own: what one of them has learnt would be nonsense to the other,
  * and both without what they ask for may well be equally fast.
  */
+#define AHEAD_CODES 3u
 #define AHEAD_APART AHEAD_SITES
 #define AHEAD_STRIPS (2 * AHEAD_SITES)
 #define AHEAD_STREAMS 12u
@@ -47,11 +48,11 @@ struct ahead_site {
 };
 
 struct ahead {
-	struct ahead_site site[3 * AHEAD_SITES];
+	struct ahead_site site[AHEAD_CODES * AHEAD_SITES];
 	struct ahead_stream stream[AHEAD_STREAMS];
 	struct ahead_stream none, never;        /* of sites that nothing is known of, or that there is nothing to ask for */
 	uint64_t grid;          /* 0: none yet */
-	uint32_t nstreams, used[3];     /* used: sites of such code that know something */
+	uint32_t nstreams, used[AHEAD_CODES];     /* used: sites of such code that know something */
 };
 
 struct tstate;

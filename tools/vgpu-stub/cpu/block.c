@@ -350,9 +350,10 @@ static enum run block_run(struct tstate *ts, struct turn *t)
 	if (t->c->jit && !t->started && t->g->team == 1) {
 		s64 budget = t->at < t->end && t->listed ? FIRST_LOOK_CODE : t->budget;
 		u64 left = t->end - t->at, row = t->g->dim[0] - 1 - t->c->id[0];
-		u32 more = t->row;
+		u32 more = t->row, further = t->g->fn->further;
 
-		row /= 1 + t->g->fn->further;
+		if (further)            /* a division takes as long as a short block */
+			row /= 1 + further;
 		more = left < more ? (u32)left : more;
 		more = row < more ? (u32)row : more;
 		r = jit_block(ts, t->c, &budget, &more);

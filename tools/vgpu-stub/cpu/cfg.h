@@ -52,7 +52,7 @@ void values_once(struct cfg *g);
 void loop_invariants(struct cfg *g);
 /* dots.c: behind it */
 void dots_together(struct cfg *g);
-/* coarsen.c: before it: would a function that does the work of two blocks be faster? And of that function: what both have */
+/* coarsen.c: before it: would a function that does the work of several blocks be faster? And of that function: what all have */
 bool coarsen_pays(struct cfg *g);
 void coarsen(struct cfg *g);
 /* guards.c: between these and order */

@@ -68,7 +68,7 @@ static bool window(const struct insn *in)
 	return (in->kind == K_LD || in->kind == K_ST || in->kind == K_ATOM || in->kind == K_CVTA) && (in->space == SPACE_SHARED || in->space == SPACE_LOCAL);
 }
 
-static bool strong(const struct insn *in) { return in->kind == K_ATOM || ((in->kind == K_LD || in->kind == K_ST) && (in->flags & (INF_SYNC | INF_VOLATILE))); }
+static bool strong(const struct insn *in) { return in->kind == K_ATOM || ((in->kind == K_LD || in->kind == K_ST) && (in->flags & INF_SYNC)); }
 
 static bool is_own(const struct coarse *v, u32 o) { return o != OPND_NONE && !(o & OPND_CONST) && v->own[o]; }
 
@@ -271,7 +271,7 @@ static bool look(struct coarse *v)
 			return false;
 	v->apart = (c->fn->shared_bytes + 127) & ~127u;
 	v->frames = (c->fn->local_bytes + 15) & ~15u;
-	if (COARSE * v->apart > SHARED_MOST || COARSE * v->frames > LOCAL_MOST)
+	if (c->fn->further > MOST || COARSE * v->apart > SHARED_MOST || COARSE * v->frames > LOCAL_MOST)
 		return false;
 	v->own = cfg_zeroes(v->g, c->nregs + 1);
 	v->forked = cfg_zeroes(v->g, v->g->nb);
@@ -352,18 +352,13 @@ bool coarsen_pays(struct cfg *g)
 /* What block k of the row has in the place of register o. */
 static u32 others(struct coarse *v, u32 o, u32 k)
 {
-	struct comp *c = v->c;
 	u32 *to;
 
 	if (!k || !is_own(v, o))
 		return o;
 	to = &v->other[(k - 1) * v->n + o];
-	if (!*to) {
-		*to = c->nregs;
-		c->regs = cneed(c, xgrow(c->regs, &c->regs_cap, c->nregs + 1, sizeof(*c->regs)));
-		c->regs[c->nregs] = c->regs[o];
-		names_same(c, c->nregs++, o);
-	}
+	if (!*to)
+		*to = new_reg_like(v->c, o);
 	return *to;
 }
 

@@ -278,35 +278,25 @@ static void compile(struct comp *c)
 		fn->local_total = MAX_LOCAL;
 }
 
-/* Before it is compiled: the function that does the work of several blocks. It has no callers, and nobody knows its name. */
+/* Of a function before it is compiled: the one that does the work of several blocks. It has no callers, and nobody knows its name. */
 static struct func *coarse_of(const struct func *fn)
 {
-	struct func *two = malloc(sizeof(*two));
+	struct func *many = malloc(sizeof(*many));
 
-	if (two) {
-		*two = *fn;
-		two->further = jit_coarse ? jit_coarse : COARSE - 1;
+	if (many) {
+		*many = *fn;
+		many->why = NULL;       /* of an earlier try: fn's */
+		many->further = jit_coarse ? jit_coarse : COARSE - 1;
 	}
-	return two;
-}
-
-static void drop_coarse(struct func *two)
-{
-	if (!two)
-		return;
-	jit_free(two);
-	free(two->code);
-	free(two->cpool);
-	free(two->pro);
-	free(two->why);
-	free(two->callees);
-	free(two);
+	return many;
 }
 
 void func_free(struct func *fn)
 {
-	drop_coarse(fn->coarse);
-	fn->coarse = NULL;
+	if (fn->coarse) {
+		func_free(fn->coarse);
+		free(fn->coarse);
+	}
 	jit_free(fn);
 	free(fn->code);
 	free(fn->cpool);
@@ -339,7 +329,7 @@ bool compile_too_much(const struct func *fn)
 	return tree_full || fn->work > MAX_WORK;
 }
 
-/* All but its word that it is ready. coarse: would a function that does the work of two blocks be faster? */
+/* All but its word that it is ready. coarse: would a function that does the work of several blocks be faster? */
 static u32 compile_one(struct func *fn, char *log, size_t log_bytes, bool *coarse)
 {
 	static __thread u32 depth;
@@ -422,9 +412,9 @@ static u32 compile_one(struct func *fn, char *log, size_t log_bytes, bool *coars
 
 u32 func_compile(struct func *fn, char *log, size_t log_bytes)
 {
-	struct func *two;
+	struct func *many;
 	bool coarse;
-	u32 st;
+	u32 st, i;
 
 	if (fn->state == FN_READY)
 		return VGPU_ST_OK;
@@ -433,23 +423,22 @@ u32 func_compile(struct func *fn, char *log, size_t log_bytes)
 			snprintf(log, log_bytes, "%s", fn->why ? fn->why : "");
 		return fn->status;
 	}
-	two = fn->entry ? coarse_of(fn) : NULL;
+	many = fn->entry ? coarse_of(fn) : NULL;
 	st = compile_one(fn, log, log_bytes, &coarse);
-	if (!st && two && coarse) {
-		char why[128];
-		u32 i;
-
+	if (!st && many && coarse) {
 		for (i = 0; i < fn->ncallees; i++)      /* it calls them, too */
 			fn->callees[i]->called_by = 0;
-
 		/* what it is refused for is nobody's mistake: there is fn */
-		if (!compile_one(two, why, sizeof(why), &coarse)) {
-			two->state = FN_READY;
-			fn->coarse = two;
-			two = NULL;
+		if (!compile_one(many, NULL, 0, &coarse)) {
+			many->state = FN_READY;
+			fn->coarse = many;
+			many = NULL;
 		}
 	}
-	drop_coarse(two);
+	if (many) {
+		func_free(many);
+		free(many);
+	}
 	/* Release: all of it before the word. Partner: func_is_ready() */
 	if (!st)
 		__atomic_store_n(&fn->state, FN_READY, __ATOMIC_RELEASE);

@@ -135,7 +135,7 @@ struct grid {
 	struct kin *kin;                /* devrt.h; NULL: the host has launched it, and it has launched nothing */
 	u32 pool_bytes;
 	char *pool;                     /* constants and uniform values, if fn has a prologue */
-	u64 pool_fn;                    /* id of the function whose constants they are; of a coarse one with the bit above it */
+	u64 pool_fn;                    /* id of the function whose constants they are; above it, of a coarse one, how many it has further */
 	u32 (*own_tid)[1024];           /* a shape that did not fit into the engine's table */
 	struct gemm_job job;
 

@@ -94,7 +94,7 @@ struct comp {
 	bool texture;           /* coordinates stand in an address */
 	bool texels;            /* there are such instructions */
 	bool late;              /* the body has variables of its own in memory */
-	bool coarse;            /* two blocks as one may be faster: coarsen.c */
+	bool coarse;            /* several blocks as one may be faster: coarsen.c */
 	u32 nest;               /* operands inside operands: one level */
 	const char *op_name;    /* of the statement being read */
 	u32 stack, stack_off;   /* lower_stack.c: where alloca goes on; OPND_NONE: the body has none */
@@ -153,6 +153,7 @@ void check_source(struct comp *c, const struct stmt *st, const struct operand *o
 void check_rules(struct comp *c, struct stmt *st);
 /* lower.c */
 u32 new_reg(struct comp *c, enum type t);
+u32 new_reg_like(struct comp *c, u32 o);        /* of its type, and called like it */
 u32 konst(struct comp *c, u64 bits, u8 w);
 u32 konst_sym(struct comp *c, struct sym *s, u64 add, u8 w);
 const struct konst *konst_at(const struct comp *c, u32 o);       /* NULL: a register, or a place that holds none of the text's */

@@ -137,19 +137,18 @@ static void gather_known(struct jcomp *c, const struct insn *in, const struct ac
 {
 	struct as *a = &c->a;
 	u32 p, d = in->o[e];
+	bool walks = c->walks;
 
 	if (d == OPND_NONE)
 		return;
 	for (p = 0; p < 2; p++) {
-		bool walks = c->walks;
-
 		ev(a, V_MOVA32, 2, 0, rm_lit(j_lit(c, x->pat + 16 * p, 64), 0));
 		k_mov(a, 7, jv_mask(c, 0, p));
 		jf_gather(c, V_GATHERDD, 3, rm_vidx(x->base, 2, 0, x->disp + (s32)(e * in->size)), x->step);
-		c->walks = walks;       /* it is for some lanes of a warp: what a whole one does says how these go through memory */
 		jm_narrow(c, 3, in->size, in->flags & INF_SIGNED, 0);
 		jv_put(c, d, p, 3);
 	}
+	c->walks = walks;       /* it is for some lanes of a warp: what a whole one does says how these go through memory */
 }
 
 /* Every lane's access is in zmm 0..3 as 64 bits (two elements of 32, four of 16 ...): takes them apart. */

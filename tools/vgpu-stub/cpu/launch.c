@@ -181,17 +181,24 @@ struct grid *grid_home(struct engine *e, u64 nblocks, u64 cookie)
 
 u64 launch_coarse;
 
-/* May the work of several neighbours be done by each block? */
-static bool may_coarsen(const struct engine *e, const struct grid *g, const struct func *fn)
+static struct jit *code_of(const struct engine *e, const struct grid *g, struct func *fn)
 {
-	return fn->coarse && e->mode == ENGINE_MODE_JIT && !g->cooperative && !g->clusters && !g->shared_bytes && !(g->dim[0] % (1 + fn->coarse->further));
+	return e->mode == ENGINE_MODE_JIT ? jit_get(fn, jit_spec(fn, g->block)) : NULL;
 }
 
-/* What hangs on the function that runs it. */
-static void fit(struct engine *e, struct grid *g, struct func *fn)
+/* If the work of several neighbours may be done by each block: the code of that, for which there may be no room. */
+static struct jit *coarse_code(const struct engine *e, const struct grid *g, const struct func *fn)
+{
+	if (!fn->coarse || g->cooperative || g->clusters || g->shared_bytes || g->dim[0] % (1 + fn->coarse->further))
+		return NULL;
+	return code_of(e, g, fn->coarse);
+}
+
+/* What hangs on the function that runs it, by that code. */
+static void fit(struct engine *e, struct grid *g, struct func *fn, struct jit *jit)
 {
 	g->fn = fn;
-	g->jit = e->mode == ENGINE_MODE_JIT ? jit_get(fn, jit_spec(fn, g->block)) : NULL;
+	g->jit = jit;
 	g->parted = 0;
 	g->ragged = 0;
 	g->est = __atomic_load_n(&fn->est, __ATOMIC_RELAXED);
@@ -206,21 +213,28 @@ static void fit(struct engine *e, struct grid *g, struct func *fn)
 		g->shared_total = g->reserved + SHARED_RESERVED;
 	}
 	g->local_stride = (fn->local_total + 15) & ~15u;        /* jit_local_stride() */
-	if (fn->further)
-		__atomic_fetch_add(&launch_coarse, 1, __ATOMIC_RELAXED);
+	if (fn->further)        /* tests ask whether there were any: what two threads lose of one another does not matter */
+		__atomic_store_n(&launch_coarse, __atomic_load_n(&launch_coarse, __ATOMIC_RELAXED) + 1, __ATOMIC_RELAXED);
 }
 
 bool grid_coarsen(struct engine *e, struct grid *g)
 {
-	if (!may_coarsen(e, g, g->fn))
+	struct func *fn = g->fn;
+	struct jit *was = g->jit, *jit = coarse_code(e, g, fn);
+
+	if (!jit)
 		return false;
-	fit(e, g, g->fn->coarse);
-	return uniform_run(e, g);
+	fit(e, g, fn->coarse, jit);
+	if (uniform_run(e, g))
+		return true;
+	fit(e, g, fn, was);
+	return false;
 }
 
 static struct grid *fill(struct engine *e, struct grid *g, const struct engine_launch *l, struct func *fn, u32 threads)
 {
 	u32 cluster[3] = { 1, 1, 1 };
+	struct jit *jit = NULL;
 	bool again;
 
 	clusters_of(l, fn, cluster);    /* launch_allowed() has asked */
@@ -245,12 +259,13 @@ static struct grid *fill(struct engine *e, struct grid *g, const struct engine_l
 	g->priority = l->priority;
 	if (g->cooperative)
 		g->max_resident = COOP_RESIDENT;
-	/* verify.c has the ordinary function first; without code, which may have no room, the ordinary one is better */
-	if (!e->vf && may_coarsen(e, g, fn) && (g->nblocks >= COARSE_LEAST * (u64)e->nthreads || jit_coarse) && jit_get(fn->coarse, jit_spec(fn->coarse, g->block)))
-		fn = fn->coarse;
+	/* verify.c has the ordinary function first */
+	if (fn->coarse && !e->vf && (g->nblocks >= COARSE_LEAST * (u64)e->nthreads || jit_coarse))
+		jit = coarse_code(e, g, fn);
+	fn = jit ? fn->coarse : fn;
 	/* the same launch as this grid's last one: its uniform values are there */
 	again = again && g->fn == fn && g->pool_fn == pool_id(fn) && (!fn->param_bytes || !memcmp((void *)g->pwin, l->params, fn->param_bytes));
-	fit(e, g, fn);
+	fit(e, g, fn, jit ? jit : code_of(e, g, fn));
 	g->param_bytes = fn->param_bytes;
 	if (fn->param_bytes)
 		memcpy((void *)g->pwin, l->params, fn->param_bytes);

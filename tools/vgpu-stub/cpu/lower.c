@@ -15,6 +15,15 @@ u32 new_reg(struct comp *c, enum type t)
 	return c->nregs++;
 }
 
+u32 new_reg_like(struct comp *c, u32 o)
+{
+	u32 n = new_reg(c, (enum type)c->regs[o].type);
+
+	c->regs[n] = c->regs[o];
+	names_same(c, n, o);
+	return n;
+}
+
 u32 konst_sym(struct comp *c, struct sym *s, u64 bits, u8 w)
 {
 	u32 h = (u32)((bits * 0x9e3779b97f4a7c15ull + (uintptr_t)s * 31 + w) >> 32), i;

@@ -11,7 +11,7 @@ u32 launch_allowed(struct engine *e, const struct engine_launch *l, struct func 
 /* The grid of the next launch, with nothing started: the dispatcher's until it is appended to the list. */
 struct grid *grid_home(struct engine *e, u64 nblocks, u64 cookie);
 struct grid *grid_make(struct engine *e, const struct engine_launch *l, struct func *fn, u32 threads);
-/* At its start: from here on each of its blocks does the work of several (coarsen.c). False: no; where there is no memory, it cannot run. */
+/* At its start: from here on each of its blocks does the work of several (coarsen.c). False: it stays as it was, but for its constants where there is no memory. */
 bool grid_coarsen(struct engine *e, struct grid *g);
 /* The same for a kernel that a kernel has launched, on a worker. */
 struct grid *grid_make_child(struct engine *e, const struct engine_launch *l, struct func *fn, u32 threads, u64 nth);

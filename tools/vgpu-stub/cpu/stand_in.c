@@ -177,9 +177,7 @@ static bool apart(struct stand *s, u32 j, u32 at, u32 a, u32 b)
 	for (i = y + 1; i < g->b[b].end; i++)
 		other |= insn_reads(&s->c->code[i], p);
 	/* b, with the load at its end, by a pointer of its own */
-	n = new_reg(s->c, T_U64);
-	s->c->regs[n] = s->c->regs[p];
-	names_same(s->c, n, p);
+	n = new_reg_like(s->c, p);
 	start = s->c->ncode;
 	for (i = g->b[b].start; i < g->b[b].end; i++) {
 		if (s->c->code[i].kind == K_JMP)

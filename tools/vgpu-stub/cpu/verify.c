@@ -500,11 +500,19 @@ static void second_run(struct engine *e, struct grid *g, struct jit *jit, u64 to
 	u64 est = g->est;
 	bool ended;
 
+	/* blocks that do the work of several are code's, too */
+	if (grid_coarsen(e, g)) {
+		jit = g->jit;
+	} else if (fn->npro && !g->pool) {
+		free(s);
+		g->est = est;
+		vf_not_comparable(v, fn, "there is no memory");
+		return;
+	}
 	for (i = 0; i < v->cap; i++)
 		if (v->tab[i])
 			swap_bytes(v->tab[i]);
-	/* blocks that do the work of several are code's, too */
-	rewind_grid(e, g, grid_coarsen(e, g) ? g->jit : jit);
+	rewind_grid(e, g, jit);
 	if (s)
 		protect(v, s, n, true);
 	v->stage = TRIAL;

@@ -172,11 +172,8 @@ static struct seen own_names(struct versions *v)
 		for (k = v->g->b[v->list[i]].start; k < v->g->b[v->list[i]].end; k++)
 			each_opnd(&c->code[k], count_here, &s);
 	for (i = 0; i < nregs; i++)
-		if (s.here[i] && s.here[i] == s.all[i]) {
-			s.to[i] = new_reg(c, (enum type)c->regs[i].type);
-			c->regs[s.to[i]] = c->regs[i];
-			names_same(c, s.to[i], i);
-		}
+		if (s.here[i] && s.here[i] == s.all[i])
+			s.to[i] = new_reg_like(c, i);
 	return s;
 }
 
