@@ -93,6 +93,8 @@ static void directive(struct test *t, const char *s)
 		do_told(t, rest, ENGINE_MODE_OPS);
 	else if (IS("show"))
 		setenv("VGPU_OPS", rest, 1);
+	else if (IS("patience"))
+		jit_patience = (uint32_t)strtoul(rest, NULL, 10);
 	else if (IS("coarse"))
 		do_coarse(t, rest);
 	else if (IS("optional"))
@@ -123,6 +125,7 @@ static int run_file(const char *path, unsigned cores, double seconds, unsigned *
 	FILE *f = fopen(path, "rb");
 
 	*from = 0;
+	jit_patience = 8;
 	if (!first)
 		rig_told_bytes = 0;     /* of the file before */
 	if (!f || fseek(f, 0, SEEK_END) || (size = ftell(f)) < 0 || fseek(f, 0, SEEK_SET)) {

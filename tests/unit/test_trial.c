@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Which of two codes of a kernel is kept: what a trial makes of turns some of which were interrupted, as they are where others want the
- * processor, too. Times are given here; nothing is measured.
+ * Which of two codes of a kernel is kept, and which of its two functions (tune.c): what a trial makes of turns and launches some of which were
+ * interrupted, as they are where others want the processor, too. Times are given here; nothing is measured.
  *
  * Sources: tests/unit/test_trial.c tools/vgpu-stub/cpu/[all].c -llz4 -lzstd -lm -lpthread
  */
@@ -11,6 +11,7 @@
 #include "check.h"
 
 #include "../../tools/vgpu-stub/cpu/jit.h"
+#include "../../tools/vgpu-stub/cpu/rt.h"
 
 #define BLOCKS 4u
 
@@ -48,6 +49,56 @@ static u64 cold_first(u32 turn, bool newer) { return (newer ? 3000 : 2000) + (!n
 /* blocks of an edge take half as long */
 static u64 edges(u32 turn, bool newer) { return (newer ? 2400 : 3000) / (turn % 8 == 7 ? 2 : 1); }
 
+/* The same of launches, by the ordinary function and by the coarse one, whose blocks do four blocks' work: how long that takes is t's. Launches until it is over. */
+static u32 launches(took *t, u32 *end)
+{
+	struct func fn = { .tune.state = TUNE_TRIED }, many = { .of = &fn, .further = 3 };
+	struct grid *g = calloc(1, sizeof(*g));
+	struct jit j = { .fn = &fn };
+	u32 n, by[2] = { 0 };
+
+	fn.coarse = &many;
+	for (n = 0; fn.tune.state == TUNE_TRIED && n < 1000; n++) {
+		bool coarse = tune_takes(&fn);
+
+		g->fn = coarse ? &many : &fn;
+		g->nblocks = coarse ? BLOCKS : 4 * BLOCKS;
+		g->took = g->took_blocks = 0;
+		/* by two workers, the second of which has more to do */
+		tune_took(g, &j, t(n, coarse) * BLOCKS, 1);
+		tune_took(g, &j, 3 * t(n, coarse) * BLOCKS, g->nblocks - 1);
+		by[coarse]++;
+	}
+	*end = fn.tune.state;
+	CHECK(by[0] && by[1] && tune_takes(&fn) == (*end == TUNE_CHOSEN));
+	free(g);
+	return n;
+}
+
+static u64 hopeless(u32 n, bool coarse) { return coarse ? 90000 + n : 3000; }
+static u64 hardly_faster(u32 n, bool coarse) { return coarse ? 2960 + n % 2 : 3000; }
+/* every other launch has three times as much to do */
+static u64 alternately(u32 n, bool coarse) { return (coarse ? 2400 : 3000) * (n % 2 ? 3 : 1); }
+static u64 alternately_slower(u32 n, bool coarse) { return (coarse ? 3600 : 3000) * (n % 2 ? 3 : 1); }
+static u64 cold(u32 n, bool coarse) { return (coarse ? 2400 : 3000) + (n < 2 ? 800000 : 0); }
+
+/* Another trial comes, behind many times what there was. */
+static void again(void)
+{
+	struct func fn = { .tune = { .state = TUNE_KEPT, .spent = 1000, .again = 8000 } };
+	struct grid *g = calloc(1, sizeof(*g));
+	struct jit j = { .fn = &fn };
+
+	g->fn = &fn;
+	g->nblocks = 1;
+	tune_took(g, &j, 6000, 1);
+	CHECK(fn.tune.state == TUNE_KEPT);
+	g->took = g->took_blocks = 0;
+	tune_took(g, &j, 2000, 1);
+	CHECK(fn.tune.state == TUNE_TRIED);
+	free(g);
+}
+
 int main(void)
 {
 	u32 end;
@@ -64,6 +115,22 @@ int main(void)
 	CHECK(end == JIT_KEPT);
 	trial(edges, &end);
 	CHECK(end == JIT_CHOSEN);
+	CHECK(launches(hopeless, &end) <= 8 && end == TUNE_KEPT);
+	CHECK(launches(much_slower, &end) < 20 && end == TUNE_KEPT);
+	CHECK(launches(much_faster, &end) < 20 && end == TUNE_CHOSEN);
+	launches(little_faster, &end);
+	CHECK(end == TUNE_CHOSEN);
+	launches(hardly_faster, &end);
+	CHECK(end == TUNE_KEPT);
+	launches(interrupted_often, &end);
+	CHECK(end == TUNE_CHOSEN);
+	launches(alternately, &end);
+	CHECK(end == TUNE_CHOSEN);
+	launches(alternately_slower, &end);
+	CHECK(end == TUNE_KEPT);
+	launches(cold, &end);
+	CHECK(end == TUNE_CHOSEN);
+	again();
 	printf("%u checks, %u failed\n", checks, failed);
 	return failed != 0;
 }

@@ -186,24 +186,25 @@ void block_start(struct cta *c)
 static void cta_start(struct cta *c, u64 linear, bool next)
 {
 	struct grid *g = c->g;
+	u32 step;
 
 	if (g->team > 1) {
 		cluster_start(c, linear);
 		return;
 	}
-	linear *= 1 + g->fn->further;
-	c->linear = linear;
+	step = 1 + g->fn->further;
 	/* divisions take as long as a short block */
-	if (linear < g->dim[0]) {
-		c->id[0] = (u32)linear;
+	if (linear < g->wide) {
+		c->id[0] = g->first + (u32)linear * step;
 		c->id[1] = c->id[2] = 0;
-	} else if (!next || (c->id[0] += 1 + g->fn->further) == g->dim[0]) {
-		u64 row = linear / g->dim[0];
+	} else if (!next || (c->id[0] += step) >= g->first + g->wide * step) {
+		u64 row = linear / g->wide;
 
-		c->id[0] = (u32)(linear % g->dim[0]);
+		c->id[0] = g->first + (u32)(linear % g->wide) * step;
 		c->id[1] = (u32)(row % g->dim[1]);
 		c->id[2] = (u32)(row / g->dim[1]);
 	}
+	c->linear = ((u64)c->id[2] * g->dim[1] + c->id[1]) * g->dim[0] + c->id[0];
 	block_start(c);
 }
 
@@ -349,11 +350,11 @@ static enum run block_run(struct tstate *ts, struct turn *t)
 	}
 	if (t->c->jit && !t->started && t->g->team == 1) {
 		s64 budget = t->at < t->end && t->listed ? FIRST_LOOK_CODE : t->budget;
-		u64 left = t->end - t->at, row = t->g->dim[0] - 1 - t->c->id[0];
-		u32 more = t->row, further = t->g->fn->further;
+		u32 more = t->row, step = 1 + t->g->fn->further;
+		u64 left = t->end - t->at, row = t->g->first + (t->g->wide - 1) * step - t->c->id[0];
 
-		if (further)            /* a division takes as long as a short block */
-			row /= 1 + further;
+		if (step > 1)           /* a division takes as long as a short block */
+			row /= step;
 		more = left < more ? (u32)left : more;
 		more = row < more ? (u32)row : more;
 		r = jit_block(ts, t->c, &budget, &more);
@@ -407,6 +408,8 @@ void turn_run(struct tstate *ts, struct turn *t)
 		return;
 	if (t->c->jit && __builtin_expect(__atomic_load_n(&t->c->jit->due, __ATOMIC_RELAXED), 0))
 		jit_walked(t->c);
+	if (t->g->tunes && __builtin_expect(__atomic_load_n(&t->g->fn->tune.due, __ATOMIC_RELAXED), 0))
+		tune_due(t->g);
 	why = sigsetjmp(ts->jmp, 0);
 	if (why) {
 		ts->armed = 0;

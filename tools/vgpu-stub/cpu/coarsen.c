@@ -33,7 +33,7 @@
 #include "jit.h"
 #include "lanes.h"
 
-#define SHARED_MOST (32u << 10) /* bytes of all windows */
+#define SHARED_MOST (64u << 10) /* bytes of all windows */
 #define LOCAL_MOST (16u << 10)  /* of all frames of a thread */
 #define MOST 7u                 /* further blocks */
 #define LOOPS_MOST 256u         /* looked at */
@@ -266,10 +266,13 @@ static bool look(struct coarse *v)
 
 	if (!c->fn->entry || c->fn->reserved || c->fn->launches || c->late || c->fn->reqcluster[0] || c->fn->explicit_cluster || c->fn->max_cluster)
 		return false;
-	for (i = 0; i < c->nshared; i++)
-		if (c->shared[i]->dyn)
+	/* that of a grid with its windows in it */
+	for (i = 0; i < c->fn->npro; i++)
+		if (c->fn->pro[i].kind == K_SREG && c->fn->pro[i].sub == SR_TOTAL_SMEM)
 			return false;
-	v->apart = (c->fn->shared_bytes + 127) & ~127u;
+	v->apart = c->fn->fixed_shared ? (c->fn->shared_bytes + 127) & ~127u : COARSE_DYNAMIC;
+	if (v->apart < c->fn->shared_bytes)
+		return false;
 	v->frames = (c->fn->local_bytes + 15) & ~15u;
 	if (c->fn->further > MOST || COARSE * v->apart > SHARED_MOST || COARSE * v->frames > LOCAL_MOST)
 		return false;
@@ -327,12 +330,13 @@ static bool loop_pays(struct coarse *v, u32 from, u32 last)
 	return load[0] && load[1] && load[1] <= 4 * load[0] && n[0] * 30 >= n[1];
 }
 
-bool coarsen_pays(struct cfg *g)
+bool coarsen_pays(struct cfg *g, bool *may_be)
 {
 	struct coarse v = { .g = g, .c = g->c };
 	u32 b, i, n = 0;
 
-	if (!look(&v))
+	*may_be = look(&v);
+	if (!*may_be)
 		return false;
 	if (jit_coarse)
 		return true;
@@ -590,7 +594,7 @@ void coarsen(struct cfg *g)
 	g->c->nothers = n;
 	g->c->fn->next_shared = v.apart;
 	g->c->fn->next_local = v.frames;
-	if (g->c->fn->shared_bytes)
+	if (g->c->fn->fixed_shared)     /* else a launch says how much a window has: launch.c */
 		g->c->fn->shared_bytes += g->c->fn->further * v.apart;
 	g->c->fn->local_bytes = (1 + g->c->fn->further) * v.frames;
 }

@@ -279,13 +279,14 @@ static void compile(struct comp *c)
 }
 
 /* Of a function before it is compiled: the one that does the work of several blocks. It has no callers, and nobody knows its name. */
-static struct func *coarse_of(const struct func *fn)
+static struct func *coarse_of(struct func *fn)
 {
 	struct func *many = malloc(sizeof(*many));
 
 	if (many) {
 		*many = *fn;
 		many->why = NULL;       /* of an earlier try: fn's */
+		many->of = fn;
 		many->further = jit_coarse ? jit_coarse : COARSE - 1;
 	}
 	return many;
@@ -329,8 +330,8 @@ bool compile_too_much(const struct func *fn)
 	return tree_full || fn->work > MAX_WORK;
 }
 
-/* All but its word that it is ready. coarse: would a function that does the work of several blocks be faster? */
-static u32 compile_one(struct func *fn, char *log, size_t log_bytes, bool *coarse)
+/* All but its word that it is ready. coarse: would a function that does the work of several blocks be faster? may: it is possible. */
+static u32 compile_one(struct func *fn, char *log, size_t log_bytes, bool *coarse, bool *may)
 {
 	static __thread u32 depth;
 	struct comp *c;
@@ -369,6 +370,7 @@ static u32 compile_one(struct func *fn, char *log, size_t log_bytes, bool *coars
 		if (fn->m->e->dbg)
 			dbg_func(fn);
 		*coarse = c->coarse;
+		*may = c->coarse_may;
 		st = VGPU_ST_OK;
 	} else {
 		st = c->bail.status;
@@ -410,11 +412,28 @@ static u32 compile_one(struct func *fn, char *log, size_t log_bytes, bool *coars
 	return st;
 }
 
+/* What it is refused for is nobody's mistake: there is fn. */
+bool func_coarse(struct func *fn)
+{
+	struct func *many = fn->coarse;
+	bool coarse, may;
+	u32 i;
+
+	if (many->state != FN_NEW)
+		return many->state == FN_READY;
+	for (i = 0; i < fn->ncallees; i++)      /* it calls them, too */
+		fn->callees[i]->called_by = 0;
+	if (compile_one(many, NULL, 0, &coarse, &may))
+		return false;
+	__atomic_store_n(&many->state, FN_READY, __ATOMIC_RELEASE);
+	return true;
+}
+
 u32 func_compile(struct func *fn, char *log, size_t log_bytes)
 {
+	bool coarse, may = false;
 	struct func *many;
-	bool coarse;
-	u32 st, i;
+	u32 st;
 
 	if (fn->state == FN_READY)
 		return VGPU_ST_OK;
@@ -424,18 +443,14 @@ u32 func_compile(struct func *fn, char *log, size_t log_bytes)
 		return fn->status;
 	}
 	many = fn->entry ? coarse_of(fn) : NULL;
-	st = compile_one(fn, log, log_bytes, &coarse);
-	if (!st && many && coarse) {
-		for (i = 0; i < fn->ncallees; i++)      /* it calls them, too */
-			fn->callees[i]->called_by = 0;
-		/* what it is refused for is nobody's mistake: there is fn */
-		if (!compile_one(many, NULL, 0, &coarse)) {
-			many->state = FN_READY;
-			fn->coarse = many;
-			many = NULL;
-		}
-	}
-	if (many) {
+	st = compile_one(fn, log, log_bytes, &coarse, &may);
+	if (!st && many && may) {
+		fn->coarse = many;
+		if (coarse)
+			fn->tune.state = TUNE_CHOSEN;
+		if (coarse || fn->m->e->vf)
+			func_coarse(fn);
+	} else if (many) {
 		func_free(many);
 		free(many);
 	}

@@ -127,6 +127,8 @@ struct grid {
 	u64 nblocks, gridid, cookie;    /* nblocks: what workers are given, clusters where there are such */
 	u32 max_resident, priority;
 	bool cooperative;
+	bool tunes;                     /* its blocks may be several in one: tune.c */
+	u32 first, wide, left;          /* of a row: its first block, of how many; what is left to its right, where as many as are one do not divide it, for the ordinary function */
 	bool native;                    /* no kernel: its blocks are tiles of the job */
 	bool small;                     /* native: runs in place */
 	bool over;                      /* all that is left to do is to print vtext */
@@ -147,6 +149,7 @@ struct grid {
 	u32 resident;                   /* blocks that run or are suspended */
 	u32 running;                    /* turns that are out */
 	u64 est;                        /* clock ticks of a block, as last seen; 0: unknown */
+	u64 took, took_blocks;          /* clock ticks of so many blocks: tune.c */
 	struct cta *suspended, **tail;
 	u32 nrest;
 	struct range rest[GRID_RESTS];  /* given to a turn and given back */
@@ -329,6 +332,7 @@ void parse_func_directives(struct lex *lx, struct func *fn);
 
 /* compile.c: compiles a function and what it calls; log as in engine_ops.module_load */
 u32 func_compile(struct func *fn, char *log, size_t log_bytes);        /* with compile_lock held */
+bool func_coarse(struct func *fn);      /* the same of fn->coarse, of a kernel that is ready: is that? */
 void func_free(struct func *fn);        /* what compilation left; the function itself is its module's */
 u32 func_ready(struct func *fn, char *log, size_t log_bytes);          /* any thread: compiles it if need be */
 /* Acquire: what compilation left is there to be read. Partner: the store of FN_READY. */

@@ -94,7 +94,7 @@ struct comp {
 	bool texture;           /* coordinates stand in an address */
 	bool texels;            /* there are such instructions */
 	bool late;              /* the body has variables of its own in memory */
-	bool coarse;            /* several blocks as one may be faster: coarsen.c */
+	bool coarse, coarse_may;        /* several blocks as one are faster, or may be: coarsen.c */
 	u32 nest;               /* operands inside operands: one level */
 	const char *op_name;    /* of the statement being read */
 	u32 stack, stack_off;   /* lower_stack.c: where alloca goes on; OPND_NONE: the body has none */

@@ -209,6 +209,20 @@ struct jit_src;
 struct fnames;
 struct fbody;
 
+/* coarsen.c: bytes of shared memory of a block, in all, that may be one of several if its launch asks for some */
+#define COARSE_DYNAMIC (16u << 10)
+
+/* tune.c: is it run by its ordinary function, or by the coarse one? */
+enum { TUNE_UNTRIED, TUNE_TRIED, TUNE_CHOSEN, TUNE_KEPT };
+struct tune {
+	u32 state;
+	u32 launches;           /* before the first */
+	bool due;               /* it is time for that */
+	u64 spent, again;       /* clock ticks of its blocks; when there are so many, there is another trial, 0: never */
+	u64 pair[2], sum[2];    /* ticks of a block, by the ordinary one and by the other: of a launch each that has no partner yet, 0: none; of all pairs */
+	u32 pairs, won;         /* of these, those in which the other one was faster */
+};
+
 struct func {
 	u32 id;
 	const char *name;
@@ -260,8 +274,9 @@ struct func {
 	u32 at;                 /* in m->funcs[]: reach.c */
 	u32 called_by;          /* id of the function whose body, the one that is read, has called it already */
 
-	/* coarsen.c: the same kernel, which does the work of so many blocks more besides its own in each; NULL: there is none */
-	struct func *coarse;
+	/* coarsen.c: the same kernel, which does the work of so many blocks more besides its own in each; NULL: it may not be. Where it is likely to be no faster, not compiled before tune.c wants it */
+	struct func *coarse, *of;       /* of: of that one, the ordinary one */
+	struct tune tune;
 	u32 further;            /* of that one: how many, to the right of its own in a row; 0: an ordinary function; ... */
 	u32 next_shared, next_local;    /* ... bytes from one's shared memory to the next's; from one's part of a thread's local memory to the next's */
 	u64 work;               /* steps that hoisting, liveness and regions took */

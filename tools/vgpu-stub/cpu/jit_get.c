@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Which code a function has: by the shape of its blocks, made when it is first asked for, by the compiler for this processor. */
 #include "jit.h"
+#include "rt.h"
 #include "strip/strip.h"
 
 /*
@@ -252,6 +253,8 @@ void jit_took(struct grid *g, const struct jit *ran, u64 ticks, u64 done)
 	}
 	again(g, n);
 	judge(g, n, ticks, done);
+	if (g->tunes)
+		tune_took(g, n, ticks, done);
 }
 
 static struct jit *found(struct func *fn, u32 spec)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * What a launch may ask for: a grid's and a block's shape, shared memory, parameters; and the grid that it becomes. Called by rt.c on
- * the dispatcher, and by devrt_run.c on workers for what kernels launch.
+ * the dispatcher, and by devrt_run.c on workers for what kernels launch. A matrix product is a grid, too.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -11,6 +11,7 @@
 
 #define MAX_RESIDENT 64         /* started blocks of an ordinary grid */
 #define COARSE_LEAST 32         /* blocks for each worker: below, it is better to have many to give out */
+#define INLINE_WORK (1 << 17)   /* multiply-adds of a matrix product that runs in place */
 #define CHILD_IDS (1ull << 40)  /* the dispatcher numbers its grids without a lock, from 1 */
 
 /* The shape of the clusters, 1 x 1 x 1 without; false: that is not one, or not the kernel's. Asked of the launch, else of the kernel. */
@@ -30,9 +31,12 @@ static bool clusters_of(const struct engine_launch *l, const struct func *fn, u3
 	return i <= MAX_CLUSTER && (!fn->max_cluster || i <= fn->max_cluster) && (asked || own || !fn->explicit_cluster);
 }
 
+/* Where shared memory begins that a launch asks for. */
+static u32 dynamic_at(const struct func *fn) { return (fn->shared_bytes + fn->dyn_align - 1) & ~(fn->dyn_align - 1); }
+
 u32 launch_allowed(struct engine *e, const struct engine_launch *l, struct func *fn, u64 *threads)
 {
-	u64 shared, dyn;
+	u64 shared;
 	u32 i, cluster[3];
 
 	*threads = 1;
@@ -50,8 +54,7 @@ u32 launch_allowed(struct engine *e, const struct engine_launch *l, struct func 
 		for (i = 0; i < 3; i++)
 			if (l->block[i] != fn->reqntid[i])
 				return VGPU_ST_INVALID_CONFIG;
-	dyn = (fn->shared_bytes + fn->dyn_align - 1) & ~(u64)(fn->dyn_align - 1);
-	shared = l->shared_bytes ? dyn + l->shared_bytes : fn->shared_bytes;
+	shared = l->shared_bytes ? (u64)dynamic_at(fn) + l->shared_bytes : fn->shared_bytes;
 	if (shared > e->env.shared_per_block_optin)
 		return VGPU_ST_LAUNCH_RESOURCES;
 	if (l->param_bytes < fn->param_bytes || (fn->param_bytes && !l->params) || l->param_bytes > PARAM_WINDOW)
@@ -161,7 +164,9 @@ static void grid_reset(struct grid *g, u64 nblocks, u64 cookie, u64 id)
 	g->cookie = cookie;
 	g->gridid = id;
 	g->kin = NULL;
-	g->native = g->cooperative = g->over = g->waits = false;
+	g->native = g->cooperative = g->over = g->waits = g->tunes = false;
+	g->took = g->took_blocks = 0;
+	g->first = g->left = 0;
 	g->priority = 0;
 	g->jit = NULL;
 	g->errors = g->races = 0;
@@ -186,12 +191,16 @@ static struct jit *code_of(const struct engine *e, const struct grid *g, struct 
 	return e->mode == ENGINE_MODE_JIT ? jit_get(fn, jit_spec(fn, g->block)) : NULL;
 }
 
-/* If the work of several neighbours may be done by each block: the code of that, for which there may be no room. */
+/* May the work of several neighbours be done by each block? */
+static bool neighbours(const struct grid *g, const struct func *fn)
+{
+	return fn->coarse && !g->cooperative && !g->clusters && g->dim[0] > fn->coarse->further && (fn->fixed_shared || dynamic_at(fn) + g->shared_bytes <= COARSE_DYNAMIC);
+}
+
+/* The code of that, for which there may be no room. */
 static struct jit *coarse_code(const struct engine *e, const struct grid *g, const struct func *fn)
 {
-	if (!fn->coarse || g->cooperative || g->clusters || g->shared_bytes || g->dim[0] % (1 + fn->coarse->further))
-		return NULL;
-	return code_of(e, g, fn->coarse);
+	return neighbours(g, fn) && func_is_ready(fn->coarse) ? code_of(e, g, fn->coarse) : NULL;
 }
 
 /* What hangs on the function that runs it, by that code. */
@@ -202,9 +211,13 @@ static void fit(struct engine *e, struct grid *g, struct func *fn, struct jit *j
 	g->parted = 0;
 	g->ragged = 0;
 	g->est = __atomic_load_n(&fn->est, __ATOMIC_RELAXED);
-	g->nblocks = (u64)g->dim[0] * g->dim[1] * g->dim[2] / (g->team * (1 + fn->further));
-	g->dyn_off = (fn->shared_bytes + fn->dyn_align - 1) & ~(fn->dyn_align - 1);
+	g->wide = (g->dim[0] - g->first) / (1 + fn->further);
+	g->left = g->dim[0] - g->first - g->wide * (1 + fn->further);
+	g->nblocks = (u64)g->wide * g->dim[1] * g->dim[2] / g->team;
+	g->dyn_off = dynamic_at(fn);
 	g->shared_total = g->shared_bytes ? g->dyn_off + g->shared_bytes : fn->shared_bytes;
+	if (!fn->fixed_shared)
+		g->shared_total += fn->further * fn->next_shared;
 	if (!e->mc)             /* which keeps to what was asked for */
 		g->shared_total = shared_rounded(&e->env, g->shared_total);
 	g->reserved = 0;
@@ -229,6 +242,21 @@ bool grid_coarsen(struct engine *e, struct grid *g)
 		return true;
 	fit(e, g, fn, was);
 	return false;
+}
+
+bool grid_rest(struct engine *e, struct grid *g)
+{
+	u32 zero = 0;
+
+	if (!g->left || g->done_blocks != g->nblocks || __atomic_load_n(&g->status, __ATOMIC_RELAXED) || __atomic_load_n(&e->sticky, __ATOMIC_RELAXED))
+		return false;
+	g->first = g->dim[0] - g->left;
+	g->next_block = g->done_blocks = 0;
+	g->tunes = false;
+	fit(e, g, g->fn->of, code_of(e, g, g->fn->of));
+	if (!uniform_run(e, g))
+		__atomic_compare_exchange_n(&g->status, &zero, VGPU_ST_OUT_OF_MEMORY, 0, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);
+	return true;
 }
 
 static struct grid *fill(struct engine *e, struct grid *g, const struct engine_launch *l, struct func *fn, u32 threads)
@@ -260,7 +288,8 @@ static struct grid *fill(struct engine *e, struct grid *g, const struct engine_l
 	if (g->cooperative)
 		g->max_resident = COOP_RESIDENT;
 	/* verify.c has the ordinary function first */
-	if (fn->coarse && !e->vf && (g->nblocks >= COARSE_LEAST * (u64)e->nthreads || jit_coarse))
+	g->tunes = !e->vf && e->mode == ENGINE_MODE_JIT && (g->nblocks >= COARSE_LEAST * (u64)e->nthreads || jit_coarse) && neighbours(g, fn);
+	if (g->tunes && tune_takes(fn))
 		jit = coarse_code(e, g, fn);
 	fn = jit ? fn->coarse : fn;
 	/* the same launch as this grid's last one: its uniform values are there */
@@ -299,4 +328,26 @@ struct grid *grid_make_child(struct engine *e, const struct engine_launch *l, st
 	e->grid_pool = g;
 	pthread_mutex_unlock(&e->lock);
 	return NULL;
+}
+
+u32 rt_gemm(struct engine *e, u32 op, const struct vgpu_body_gemm *b, const struct vgpu_gemm *p, u64 cookie)
+{
+	struct gemm_job j = { .op = op, .b = *b, .p = *p };
+	struct grid *g;
+	u64 tiles;
+
+	if (__atomic_load_n(&e->sticky, __ATOMIC_RELAXED))
+		return e->sticky;
+	tiles = gemm_plan(&j, e->nthreads);
+	if (!tiles || tiles >> 48)      /* no memory holds so much; products of counts stay far from their limits */
+		return VGPU_ST_INVALID;
+	g = grid_home(e, tiles, cookie);
+	if (!g)
+		return VGPU_ST_OUT_OF_MEMORY;
+	g->fn = NULL;
+	g->native = true;
+	g->small = gemm_work(&j) <= INLINE_WORK;
+	g->est = 0;
+	g->job = j;
+	return grid_start(e, g);
 }

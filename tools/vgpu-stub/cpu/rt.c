@@ -41,7 +41,6 @@
 #define AWAKE 3u                /* workers that wait so long: all of them look at what the dispatcher writes at each grid */
 #define SHARE_TICKS (1u << 16)  /* small beside a worker that is awake: a hand-over costs a microsecond, but what is read is in two cores' caches */
 #define INLINE_THREADS 2048     /* largest grid that is tried in place when nothing is known about its kernel */
-#define INLINE_WORK (1 << 17)   /* multiply-adds of a native grid that runs in place */
 #define HELD_NS 100000000       /* a bound on waiting for our turn, whatever was missed */
 #define EVEN 8                  /* one turn of so many goes round without regard to priority */
 #define CTA_POOL 256            /* idle blocks that keep their memory */
@@ -277,6 +276,17 @@ static void learn(struct grid *g, const struct jit *ran, u64 ticks, u64 before, 
 	__atomic_store_n(&g->fn->est, now, __ATOMIC_RELAXED);
 }
 
+static void suspend(struct grid *g, struct cta *c, u64 ticks)
+{
+	c->slices++;
+	c->spent += ticks;
+	c->next = NULL;
+	if (!g->suspended)
+		g->tail = &g->suspended;
+	*g->tail = c;
+	g->tail = &c->next;
+}
+
 /* Files what became of a turn. True: t->c is still the thread's, with nothing in it. */
 bool grid_put(struct engine *e, struct turn *t)
 {
@@ -288,13 +298,7 @@ bool grid_put(struct engine *e, struct turn *t)
 	alone_turned(e, t);
 	give_back(e, t);
 	if (t->r == RUN_BUDGET) {
-		c->slices++;
-		c->spent += t->ticks;
-		c->next = NULL;
-		if (!g->suspended)
-			g->tail = &g->suspended;
-		*g->tail = c;
-		g->tail = &c->next;
+		suspend(g, c, t->ticks);
 		g->est = TURN_TICKS;
 		return false;
 	}
@@ -303,6 +307,8 @@ bool grid_put(struct engine *e, struct turn *t)
 	if (c)
 		c->spent = 0;
 	g->resident--;
+	if (grid_rest(e, g))
+		rt_wake(e, g->nblocks - 1);
 	return true;
 }
 
@@ -613,8 +619,7 @@ static bool is_small(const struct grid *g)
  */
 static bool run_inline(struct engine *e, struct grid *g)
 {
-	struct turn t = { .e = e, .g = g, .c = e->home_cta, .end = g->nblocks, .limit = INLINE_TICKS,
-			  .budget = INLINE_BUDGET, .row = row(g) };
+	struct turn t = { .e = e, .g = g, .c = e->home_cta, .limit = INLINE_TICKS, .budget = INLINE_BUDGET };
 	struct tstate *ts = tstate_get(e);
 	bool beside;
 
@@ -626,26 +631,27 @@ static bool run_inline(struct engine *e, struct grid *g)
 		return false;
 	/* Acquire: partner: the worker, when a grid has ended. Where it has none, this grid may be alone itself. */
 	beside = __atomic_load_n(&e->alone.listed, __ATOMIC_ACQUIRE);
-	if (beside)
-		alone_enter(e);
-	turn_run(ts, &t);
-	__atomic_store_n(&e->moved, __builtin_ia32_rdtsc(), __ATOMIC_RELAXED);
-	if (beside)
-		alone_leave(e);
-	g->done_blocks = t.done;
-	g->next_block = t.at;
-	if (t.r == RUN_BUDGET) {
-		t.c->slices = 1;
-		t.c->spent = t.ticks;
-		t.c->next = NULL;
-		*g->tail = t.c;
-		g->tail = &t.c->next;
-		g->resident = 1;
-		e->home_cta = NULL;
-		learn(g, NULL, INLINE_TICKS, 0, 1);
-	} else if (t.done) {
-		learn(g, t.c->gridid == g->gridid ? t.c->jit : NULL, t.ticks, 0, t.done);
-	}
+	do {
+		t.at = 0;
+		t.end = g->nblocks;
+		t.row = row(g);
+		if (beside)
+			alone_enter(e);
+		turn_run(ts, &t);
+		__atomic_store_n(&e->moved, __builtin_ia32_rdtsc(), __ATOMIC_RELAXED);
+		if (beside)
+			alone_leave(e);
+		g->done_blocks = t.done;
+		g->next_block = t.at;
+		if (t.r == RUN_BUDGET) {
+			suspend(g, t.c, t.ticks);
+			g->resident = 1;
+			e->home_cta = NULL;
+			learn(g, NULL, INLINE_TICKS, 0, 1);
+		} else if (t.done) {
+			learn(g, t.c->gridid == g->gridid ? t.c->jit : NULL, t.ticks, 0, t.done);
+		}
+	} while (grid_rest(e, g));
 	return g->done_blocks == g->nblocks || status_of(g) || sticky(e);
 }
 
@@ -774,26 +780,4 @@ u32 rt_launch(struct engine *e, const struct engine_launch *l)
 	if (!g)
 		return VGPU_ST_OUT_OF_MEMORY;
 	return e->vf ? vf_launch(e, g) : grid_start(e, g);
-}
-
-u32 rt_gemm(struct engine *e, u32 op, const struct vgpu_body_gemm *b, const struct vgpu_gemm *p, u64 cookie)
-{
-	struct gemm_job j = { .op = op, .b = *b, .p = *p };
-	struct grid *g;
-	u64 tiles;
-
-	if (sticky(e))
-		return sticky(e);
-	tiles = gemm_plan(&j, e->nthreads);
-	if (!tiles || tiles >> 48)      /* no memory holds so much; products of counts stay far from their limits */
-		return VGPU_ST_INVALID;
-	g = grid_home(e, tiles, cookie);
-	if (!g)
-		return VGPU_ST_OUT_OF_MEMORY;
-	g->fn = NULL;
-	g->native = true;
-	g->small = gemm_work(&j) <= INLINE_WORK;
-	g->est = 0;
-	g->job = j;
-	return grid_start(e, g);
 }

@@ -13,9 +13,19 @@ struct grid *grid_home(struct engine *e, u64 nblocks, u64 cookie);
 struct grid *grid_make(struct engine *e, const struct engine_launch *l, struct func *fn, u32 threads);
 /* At its start: from here on each of its blocks does the work of several (coarsen.c). False: it stays as it was, but for its constants where there is no memory. */
 bool grid_coarsen(struct engine *e, struct grid *g);
-/* The same for a kernel that a kernel has launched, on a worker. */
+/*
+ * A turn of it is over, the lock held where others know the grid. True: all blocks that do the work of several have run, and what is left at the right of each row,
+ * not enough for one of those, is next, by the ordinary function.
+ */
+bool grid_rest(struct engine *e, struct grid *g);
+/* grid_make() for a kernel that a kernel has launched, on a worker. */
 struct grid *grid_make_child(struct engine *e, const struct engine_launch *l, struct func *fn, u32 threads, u64 nth);
 void grid_free(struct engine *e, struct grid *g);
+
+/* tune.c: is this launch the coarse function's? Its blocks have run. It is time to make that function: called by a thread that is about to run blocks of g */
+bool tune_takes(const struct func *fn);
+void tune_took(struct grid *g, const struct jit *ran, u64 ticks, u64 done);
+void tune_due(struct grid *g);
 
 /* rt.c */
 void rt_give_back(struct turn *t);      /* the blocks that t has not started; any thread */
