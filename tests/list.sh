@@ -80,6 +80,9 @@ t ptx/random/partly/asan 300 "$T/ptx/asan/jitdiff" -n 30 -s 30000 -x 1 -o "$T/pt
 # --- CUDA's device library, compiled by NVIDIA's nvcc where PyPI can be had
 many maths 600 tests/maths/run.sh "$B"
 
+# --- random C++ programs, one a thread, against the same on the host
+many csmith 300 tests/csmith/run.sh "$B"
+
 # --- units: every binary that was built, in each of its builds (plain, asan, tsan)
 for kind in plain asan tsan; do
 	for p in "$T/unit/$kind"/*; do

@@ -55,6 +55,8 @@ command -v cmake >/dev/null 2>&1 || wanted="$wanted cmake"
 # the engine on a processor without AVX-512 (tests/ptx/noavx512.sh)
 command -v qemu-x86_64 >/dev/null 2>&1 || wanted="$wanted qemu-user"
 command -v ninja >/dev/null 2>&1 || wanted="$wanted ninja-build"
+# random programs (tests/csmith)
+[ -e /usr/include/csmith/safe_math.h ] && command -v csmith >/dev/null 2>&1 || wanted="$wanted csmith libcsmith-dev"
 # OpenMP and OpenACC that gcc offloads (tests/offload)
 [ -e /usr/lib/gcc/x86_64-linux-gnu/12/accel/nvptx-none/mkoffload ] || wanted="$wanted gcc-offload-nvptx"
 [ -e "$(gcc -print-file-name=libgomp-plugin-nvptx.so.1 2>/dev/null)" ] || wanted="$wanted libgomp-plugin-nvptx1"

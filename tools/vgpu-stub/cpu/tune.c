@@ -21,12 +21,12 @@
 #define TUNED_LAUNCHES 4u
 #define MOST_INSNS 8192u        /* four times as many are more than the processor has near */
 /* Pairs of launches that are compared, behind SETTLING; of each the slower one counts as so many times the faster at most: it may have been interrupted */
-#define PAIRS 16u
+#define PAIRS 12u
 #define SETTLING 2u
 #define CLAMP 4u
-/* So many pairs do where all have the same one faster and together this is clear, or where each was CLAMP times as long */
-#define CLEAR_PAIRS 6u
-#define CLEAR(a, b) (2 * (a) > 3 * (b))
+/* So many pairs do where all have the same one faster and together this is clear; fewer where it was CLAMP times as long */
+#define CLEAR_PAIRS 4u
+#define CLEAR(a, b) (8 * (a) > 9 * (b))
 #define HOPELESS_PAIRS 2u
 /* Of a launch with other numbers something else may be right: it is asked anew when so many times the ticks are spent */
 #define AGAIN 8u
