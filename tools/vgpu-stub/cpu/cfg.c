@@ -636,6 +636,27 @@ static struct insn nothing(const struct insn *at, enum kind kind)
 	return in;
 }
 
+/* Is block b nothing but a jump to block `to`? */
+static bool jumps_to(const struct cfg *g, u32 b, u32 to)
+{
+	u32 i;
+
+	for (i = g->b[b].start; i + 1 < g->b[b].end && g->c->code[i].kind == K_NOP; i++)
+		;
+	return i + 1 == g->b[b].end && g->c->code[i].kind == K_JMP && g->c->code[i].taken == to;
+}
+
+/* LLVM ends loops by "@p bra EXIT; bra LOOP": where that is a loop of one block otherwise, it becomes one, which many who come later know. */
+static void loops_of_one(struct cfg *g)
+{
+	u32 b, k;
+
+	for (b = 0; b < g->nb; b++)
+		for (k = 0; g->b[b].nsucc == 2 && k < 2; k++)
+			if (g->b[b].succ[!k] != b && jumps_to(g, g->b[b].succ[k], b))
+				cfg_redirect(g, b, g->b[b].succ[k], b);
+}
+
 void cfg_finish(struct comp *c)
 {
 	struct cfg g = { .c = c };
@@ -656,6 +677,8 @@ void cfg_finish(struct comp *c)
 		uniform_hoist(c);
 	find_blocks(&g);
 	find_edges(&g);
+	if (!c->m->e->dbg && !c->m->e->ops)
+		loops_of_one(&g);
 	if (c->fn->entry && c->m->e->code_rw && !c->m->e->mc && !c->m->e->dbg && !c->m->e->ops) {
 		loads_apart(&g);
 		if (loops_may_ask(&g))

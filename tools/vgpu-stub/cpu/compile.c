@@ -446,8 +446,11 @@ u32 func_compile(struct func *fn, char *log, size_t log_bytes)
 	st = compile_one(fn, log, log_bytes, &coarse, &may);
 	if (!st && many && may) {
 		fn->coarse = many;
-		if (coarse)
+		if (coarse) {
 			fn->tune.state = TUNE_CHOSEN;
+			/* a loop that strips go round together may be faster with one block's vectors, which stay in registers */
+			fn->tune.again = fn->m->e->lanes == &lanes_avx512 ? 0 : TUNED;
+		}
 		if (coarse || fn->m->e->vf)
 			func_coarse(fn);
 	} else if (many) {

@@ -212,6 +212,8 @@ struct fbody;
 /* coarsen.c: bytes of shared memory of a block, in all, that may be one of several if its launch asks for some */
 #define COARSE_DYNAMIC (16u << 10)
 
+#define TUNED (1u << 25)        /* tune.c: clock ticks that a kernel takes before the first trial */
+
 /* tune.c: is it run by its ordinary function, or by the coarse one? */
 enum { TUNE_UNTRIED, TUNE_TRIED, TUNE_CHOSEN, TUNE_KEPT };
 struct tune {

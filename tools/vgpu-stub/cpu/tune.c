@@ -15,8 +15,7 @@
 #include "jit.h"
 #include "rt.h"
 
-/* The trial begins when the kernel has taken so many clock ticks, beside which compiling it once more is little, in so many launches */
-#define TUNED (1u << 25)
+/* The trial begins when the kernel has taken TUNED clock ticks, beside which compiling it once more is little, in so many launches */
 #define TUNED_INSN (1u << 16)   /* ... and so many for each instruction of it */
 #define TUNED_LAUNCHES 4u
 #define MOST_INSNS 8192u        /* four times as many are more than the processor has near */
