@@ -550,6 +550,7 @@ struct vg_library {
 	void *image;                    /* own copy, or the caller's (BINARY_IS_PRESERVED) */
 	uint64_t bytes;
 	bool own;
+	uint32_t told;                  /* the status with which it was last said that it cannot be loaded: each launch asks again */
 	struct { uint64_t ctx_handle; struct vg_module *module; } in[VGPU_MAX_CONTEXTS];
 	struct vg_kernel *kernels;
 };

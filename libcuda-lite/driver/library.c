@@ -30,6 +30,7 @@ static CUresult module_in(struct vg_library *l, struct vg_ctx *c, struct vg_modu
 	char log[2048];
 	uint32_t used = 0, status = VGPU_ST_OK;
 	struct vg_module *m;
+	bool told;
 
 	vg_lock(&l->lock);
 	m = l->in[c->number].ctx_handle == c->handle ? l->in[c->number].module : NULL;
@@ -41,8 +42,12 @@ static CUresult module_in(struct vg_library *l, struct vg_ctx *c, struct vg_modu
 			l->in[c->number].module = m;
 		}
 	}
+	told = l->told == status;
+	l->told = status;
 	vg_unlock(&l->lock);
 	if (status) {
+		if (told)
+			return vg_fail(c, status);
 		if (used)
 			vg_say("library not loaded: %s: %s", vgpu_status_text(status), log);
 		else if (status == VGPU_ST_NO_BINARY)

@@ -178,6 +178,25 @@ CU
 cc -o "$dir/pi" "$dir/pi.cu" && timeout 60 "$V/vgpu" run -- "$dir/pi" >"$dir/out" 2>&1; st=$?
 [ $st = 0 ] && ok "sincospi, sincospif" || fail "sincospi: $st, $(cat "$dir/out")"
 
+# for a higher device than there is: each launch has the documented error, and one line says why
+cat >"$dir/high.cu" <<'CU'
+#include <cuda_runtime.h>
+__global__ void k(int *p) { *p = 1; }
+int main()
+{
+	int *p, right = 0;
+
+	cudaMalloc(&p, 4);
+	for (int i = 0; i < 50; i++) {
+		k<<<1, 1>>>(p);
+		right += cudaGetLastError() == cudaErrorNoKernelImageForDevice;
+	}
+	return right != 50;
+}
+CU
+cc -arch=sm_75 -o "$dir/high" "$dir/high.cu" && timeout 60 "$V/vgpu" run --private --cc 6.1 -- "$dir/high" >"$dir/out" 2>&1; st=$?
+[ $st = 0 ] && [ "$(grep -c 'library not loaded: .*vgpu run --cc 7.5' "$dir/out")" = 1 ] && ok "50 launches of PTX for a higher device: one line" || fail "PTX for a higher device: $st, $(head -n 3 "$dir/out")"
+
 # the mathematics: 39 functions, double and float, random arguments and edges
 if cc -o "$dir/maths" tests/maths/clang.cu; then
 	timeout 200 "$V/vgpu" run -- "$dir/maths" >"$dir/out" 2>&1; st=$?
