@@ -50,9 +50,9 @@ static u64 cold_first(u32 turn, bool newer) { return (newer ? 3000 : 2000) + (!n
 static u64 edges(u32 turn, bool newer) { return (newer ? 2400 : 3000) / (turn % 8 == 7 ? 2 : 1); }
 
 /* The same of launches, by the ordinary function and by the coarse one, whose blocks do four blocks' work: how long that takes is t's. Launches until it is over. */
-static u32 launches(took *t, u32 *end)
+static u32 launches(took *t, bool held, u32 *end)
 {
-	struct func fn = { .tune.state = TUNE_TRIED }, many = { .of = &fn, .further = 3 };
+	struct func fn = { .tune = { .state = TUNE_TRIED, .held = held } }, many = { .of = &fn, .further = 3 };
 	struct grid *g = calloc(1, sizeof(*g));
 	struct jit j = { .fn = &fn };
 	u32 n, by[2] = { 0 };
@@ -77,6 +77,9 @@ static u32 launches(took *t, u32 *end)
 
 static u64 hopeless(u32 n, bool coarse) { return coarse ? 90000 + n : 3000; }
 static u64 hardly_faster(u32 n, bool coarse) { return coarse ? 2960 + n % 2 : 3000; }
+static u64 hardly_slower(u32 n, bool coarse) { return coarse ? 3040 + n % 2 : 3000; }
+/* two of the ordinary one's launches were interrupted, or had to wait for memory */
+static u64 seldom_long(u32 n, bool coarse) { return coarse ? 3060 : 3000 + (n == 8 || n == 11 || n == 12 || n == 15 ? 5000 : 0); }
 /* every other launch has three times as much to do */
 static u64 alternately(u32 n, bool coarse) { return (coarse ? 2400 : 3000) * (n % 2 ? 3 : 1); }
 static u64 alternately_slower(u32 n, bool coarse) { return (coarse ? 3600 : 3000) * (n % 2 ? 3 : 1); }
@@ -115,20 +118,30 @@ int main(void)
 	CHECK(end == JIT_KEPT);
 	trial(edges, &end);
 	CHECK(end == JIT_CHOSEN);
-	CHECK(launches(hopeless, &end) <= 8 && end == TUNE_KEPT);
-	CHECK(launches(much_slower, &end) < 20 && end == TUNE_KEPT);
-	CHECK(launches(much_faster, &end) < 20 && end == TUNE_CHOSEN);
-	launches(little_faster, &end);
+	CHECK(launches(hopeless, false, &end) <= 8 && end == TUNE_KEPT);
+	CHECK(launches(much_slower, false, &end) < 20 && end == TUNE_KEPT);
+	CHECK(launches(much_faster, false, &end) < 20 && end == TUNE_CHOSEN);
+	launches(little_faster, false, &end);
 	CHECK(end == TUNE_CHOSEN);
-	launches(hardly_faster, &end);
+	launches(hardly_faster, false, &end);
 	CHECK(end == TUNE_KEPT);
-	launches(interrupted_often, &end);
+	launches(interrupted_often, false, &end);
 	CHECK(end == TUNE_CHOSEN);
-	launches(alternately, &end);
+	launches(alternately, false, &end);
 	CHECK(end == TUNE_CHOSEN);
-	launches(alternately_slower, &end);
+	launches(alternately_slower, false, &end);
 	CHECK(end == TUNE_KEPT);
-	launches(cold, &end);
+	launches(cold, false, &end);
+	CHECK(end == TUNE_CHOSEN);
+	launches(hardly_faster, true, &end);
+	CHECK(end == TUNE_CHOSEN);
+	launches(hardly_slower, true, &end);
+	CHECK(end == TUNE_CHOSEN);
+	launches(much_slower, true, &end);
+	CHECK(end == TUNE_KEPT);
+	launches(seldom_long, false, &end);
+	CHECK(end == TUNE_KEPT);
+	launches(seldom_long, true, &end);
 	CHECK(end == TUNE_CHOSEN);
 	again();
 	printf("%u checks, %u failed\n", checks, failed);

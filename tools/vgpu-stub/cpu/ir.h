@@ -220,6 +220,7 @@ struct tune {
 	u32 state;
 	u32 launches;           /* before the first */
 	bool due;               /* it is time for that */
+	bool held;              /* it was the other one before this trial */
 	u64 spent, again;       /* clock ticks of its blocks; when there are so many, there is another trial, 0: never */
 	u64 pair[2], sum[2];    /* ticks of a block, by the ordinary one and by the other: of a launch each that has no partner yet, 0: none; of all pairs */
 	u32 pairs, won;         /* of these, those in which the other one was faster */

@@ -60,6 +60,7 @@ static bool unsettled(const struct jit *j)
 
 static void begin(struct tune *t)
 {
+	t->held = t->state == TUNE_CHOSEN;
 	t->pairs = t->won = 0;
 	t->sum[0] = t->sum[1] = t->pair[0] = t->pair[1] = 0;
 	__atomic_store_n(&t->state, TUNE_TRIED, __ATOMIC_RELEASE);
@@ -68,8 +69,9 @@ static void begin(struct tune *t)
 /* Behind n pairs. */
 static void over(struct tune *t, u32 n)
 {
-	/* a thirtieth is what it has to be better by: it takes more memory */
-	bool better = t->sum[1] + t->sum[1] / 32 <= t->sum[0] && 2 * t->won >= n;
+	/* who was not the one before has to be better by a thirtieth, and in a third of all pairs: a few long launches say little */
+	u64 more = t->sum[t->held ? 0 : 1] / 32;
+	bool better = t->held ? t->sum[0] + more > t->sum[1] || 3 * (n - t->won) < n : t->sum[1] + more <= t->sum[0] && 3 * t->won >= n;
 
 	t->again = AGAIN * t->spent;
 	__atomic_store_n(&t->state, better ? TUNE_CHOSEN : TUNE_KEPT, __ATOMIC_RELEASE);
