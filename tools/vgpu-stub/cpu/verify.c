@@ -500,8 +500,8 @@ static void second_run(struct engine *e, struct grid *g, struct jit *jit, u64 to
 	u64 est = g->est;
 	bool ended;
 
-	/* blocks that do the work of several are code's, too */
-	if (grid_coarsen(e, g)) {
+	/* blocks that do the work of several are code's, too: where tune.c would have to say which is faster, in every other launch */
+	if ((fn->tune.state == TUNE_CHOSEN || (g->gridid & 1)) && grid_coarsen(e, g)) {
 		jit = g->jit;
 	} else if (fn->npro && !g->pool) {
 		free(s);
