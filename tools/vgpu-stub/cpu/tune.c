@@ -27,6 +27,7 @@
 #define CLEAR_PAIRS 4u
 #define CLEAR(a, b) (8 * (a) > 9 * (b))
 #define HOPELESS_PAIRS 2u
+#define HOPELESS 8u             /* the first pair does where the coarse one takes so many times as long: launches like that are not to be many */
 /* Of a launch with other numbers something else may be right: it is asked anew when so many times the ticks are spent */
 #define AGAIN 8u
 #define UNIT 256u               /* ticks are compared in parts of so many */
@@ -92,8 +93,14 @@ static void judge(struct tune *t, bool coarse, u64 each)
 	__atomic_store_n(&t->pair[0], 0, __ATOMIC_RELAXED);
 	__atomic_store_n(&t->pair[1], 0, __ATOMIC_RELAXED);
 	n = ++t->pairs;
-	if (patient() && n <= SETTLING)
+	if (patient() && n <= SETTLING && b < HOPELESS * a)
 		return;
+	if (b >= HOPELESS * a && !t->won) {
+		t->sum[0] += a;
+		t->sum[1] += b;
+		over(t, 1);
+		return;
+	}
 	n -= patient() ? SETTLING : 0;
 	t->sum[0] += a < CLAMP * b ? a : CLAMP * b;
 	t->sum[1] += b < CLAMP * a ? b : CLAMP * a;
