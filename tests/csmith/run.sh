@@ -54,9 +54,10 @@ right() { # NAME FILE KERNEL NUMBER...
 
 one() { # SEED
 	local name=s$1 files=() mode line bad=''
+	# in a folder of its own: it leaves a file there
 	# shellcheck disable=SC2046
-	csmith --lang-cpp --cpp11 --no-argc --no-volatiles --no-volatile-pointers --no-packed-struct -s "$1" \
-		$(case $(($1 % 5)) in 0) echo --no-bitfields ;; 1) echo --max-funcs 15 ;; 2) echo --max-block-depth 7 --no-unions ;; 3) echo --max-expr-complexity 20 ;; esac) >"$out/$name.cpp" || return
+	(cd "$out" && csmith --lang-cpp --cpp11 --no-argc --no-volatiles --no-volatile-pointers --no-packed-struct -s "$1" \
+		$(case $(($1 % 5)) in 0) echo --no-bitfields ;; 1) echo --max-funcs 15 ;; 2) echo --max-block-depth 7 --no-unions ;; 3) echo --max-expr-complexity 20 ;; esac)) >"$out/$name.cpp" || return
 	PYTHONDONTWRITEBYTECODE=1 python3 $here/kernel.py "$out/$name.cpp" "$1" >"$out/$name.cu" || { echo "FAIL $1 is not what kernel.py reads"; return; }
 	host "$name" || { rm -f "$out/$name".*; return; }
 	# neither compiler takes all of them

@@ -216,10 +216,7 @@ static void tell(struct engine *e, struct grid *g, const struct engine_fault *r)
 	if (e->vf && vf_trial_fault(e, g, r))
 		return;
 	if (!__atomic_exchange_n(&g->status, r->status, __ATOMIC_SEQ_CST)) {
-		u32 zero = 0;
-
-		__atomic_compare_exchange_n(&e->sticky, &zero, r->status, 0, __ATOMIC_SEQ_CST,
-					    __ATOMIC_SEQ_CST);
+		fail_with(&e->sticky, r->status);
 		e->env.fault(e->env.owner, r);
 	}
 }
@@ -376,7 +373,6 @@ static bool next_block(struct turn *t, bool next)
 {
 	struct cta *c = t->c;
 	struct grid *g = t->g;
-	u32 none = 0;
 
 	if (g->native) {
 		c->g = g;
@@ -385,8 +381,7 @@ static bool next_block(struct turn *t, bool next)
 		return true;
 	}
 	if ((c->gridid != g->gridid || c->jit != __atomic_load_n(&g->jit, __ATOMIC_RELAXED)) && (g->team > 1 ? cluster_fit : block_fit)(t->e, c, g) < 0) {
-		__atomic_compare_exchange_n(&g->status, &none, VGPU_ST_OUT_OF_MEMORY, 0, __ATOMIC_SEQ_CST,
-					    __ATOMIC_SEQ_CST);
+		fail_with(&g->status, VGPU_ST_OUT_OF_MEMORY);
 		return false;
 	}
 	cta_start(c, t->at++, next);

@@ -697,7 +697,7 @@ void cfg_finish(struct comp *c)
 			order_blocks(&g);
 		} else if (c->m->e->code_rw && !c->m->e->mc) {
 			order_blocks(&g);
-			c->coarse = coarsen_pays(&g, &c->coarse_may);
+			c->coarse = coarsen_pays(&g);
 		}
 		dots_together(&g);
 	}

@@ -52,8 +52,8 @@ void values_once(struct cfg *g);
 void loop_invariants(struct cfg *g);
 /* dots.c: behind it */
 void dots_together(struct cfg *g);
-/* coarsen.c: before it: would a function that does the work of several blocks be faster? May: it is possible. And of that function: what all have */
-bool coarsen_pays(struct cfg *g, bool *may);
+/* coarsen.c: before it: would a function that does the work of several blocks be faster? And of that function: what all have */
+enum pays coarsen_pays(struct cfg *g);
 void coarsen(struct cfg *g);
 /* guards.c: between these and order */
 void compare_at_branch(struct cfg *g);

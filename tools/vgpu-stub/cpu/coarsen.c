@@ -330,25 +330,24 @@ static bool loop_pays(struct coarse *v, u32 from, u32 last)
 	return load[0] && load[1] && load[1] <= 4 * load[0] && n[0] * 30 >= n[1];
 }
 
-bool coarsen_pays(struct cfg *g, bool *may_be)
+enum pays coarsen_pays(struct cfg *g)
 {
 	struct coarse v = { .g = g, .c = g->c };
 	u32 b, i, n = 0;
 
-	*may_be = look(&v);
-	if (!*may_be)
-		return false;
+	if (!look(&v))
+		return COARSE_NOT;
 	if (jit_coarse)
-		return true;
+		return COARSE_PAYS;
 	v.heavy = cfg_zeroes(g, g->c->nregs + 1);
 	for (b = g->left; b < g->nb; b++) {
 		const struct block *at = &g->b[g->order[b]];
 
 		for (i = 0; i < at->nsucc; i++)
 			if (g->b[at->succ[i]].order <= at->order && n++ < LOOPS_MOST && loop_pays(&v, g->b[at->succ[i]].order, at->order))
-				return true;
+				return COARSE_PAYS;
 	}
-	return false;
+	return COARSE_MAY;
 }
 
 /* ---- the others' ---------------------------------------------------------------------------------- */

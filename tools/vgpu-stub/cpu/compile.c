@@ -330,8 +330,8 @@ bool compile_too_much(const struct func *fn)
 	return tree_full || fn->work > MAX_WORK;
 }
 
-/* All but its word that it is ready. coarse: would a function that does the work of several blocks be faster? may: it is possible. */
-static u32 compile_one(struct func *fn, char *log, size_t log_bytes, bool *coarse, bool *may)
+/* All but its word that it is ready. coarse: would a function that does the work of several blocks be faster? */
+static u32 compile_one(struct func *fn, char *log, size_t log_bytes, enum pays *coarse)
 {
 	static __thread u32 depth;
 	struct comp *c;
@@ -370,7 +370,6 @@ static u32 compile_one(struct func *fn, char *log, size_t log_bytes, bool *coars
 		if (fn->m->e->dbg)
 			dbg_func(fn);
 		*coarse = c->coarse;
-		*may = c->coarse_may;
 		st = VGPU_ST_OK;
 	} else {
 		st = c->bail.status;
@@ -416,14 +415,14 @@ static u32 compile_one(struct func *fn, char *log, size_t log_bytes, bool *coars
 bool func_coarse(struct func *fn)
 {
 	struct func *many = fn->coarse;
-	bool coarse, may;
+	enum pays none;
 	u32 i;
 
 	if (many->state != FN_NEW)
 		return many->state == FN_READY;
 	for (i = 0; i < fn->ncallees; i++)      /* it calls them, too */
 		fn->callees[i]->called_by = 0;
-	if (compile_one(many, NULL, 0, &coarse, &may))
+	if (compile_one(many, NULL, 0, &none))
 		return false;
 	__atomic_store_n(&many->state, FN_READY, __ATOMIC_RELEASE);
 	return true;
@@ -431,7 +430,7 @@ bool func_coarse(struct func *fn)
 
 u32 func_compile(struct func *fn, char *log, size_t log_bytes)
 {
-	bool coarse, may = false;
+	enum pays coarse;
 	struct func *many;
 	u32 st;
 
@@ -443,15 +442,15 @@ u32 func_compile(struct func *fn, char *log, size_t log_bytes)
 		return fn->status;
 	}
 	many = fn->entry ? coarse_of(fn) : NULL;
-	st = compile_one(fn, log, log_bytes, &coarse, &may);
-	if (!st && many && may) {
+	st = compile_one(fn, log, log_bytes, &coarse);
+	if (!st && many && coarse != COARSE_NOT) {
 		fn->coarse = many;
-		if (coarse) {
+		if (coarse == COARSE_PAYS) {
 			fn->tune.state = TUNE_CHOSEN;
 			/* a loop that strips go round together may be faster with one block's vectors, which stay in registers */
 			fn->tune.again = fn->m->e->lanes == &lanes_avx512 ? 0 : TUNED;
 		}
-		if (coarse || fn->m->e->vf)
+		if (coarse == COARSE_PAYS || fn->m->e->vf)
 			func_coarse(fn);
 	} else if (many) {
 		func_free(many);

@@ -62,6 +62,9 @@ struct label {
 struct konst { u64 bits; struct sym *sym; u32 off; u8 w; };
 
 #define MAX_MOVES 64
+/* Several blocks as one: coarsen.c */
+enum pays { COARSE_NOT, COARSE_MAY, COARSE_PAYS };
+
 struct comp {
 	struct lex lx;
 	struct bail bail;
@@ -94,7 +97,7 @@ struct comp {
 	bool texture;           /* coordinates stand in an address */
 	bool texels;            /* there are such instructions */
 	bool late;              /* the body has variables of its own in memory */
-	bool coarse, coarse_may;        /* several blocks as one are faster, or may be: coarsen.c */
+	enum pays coarse;
 	u32 nest;               /* operands inside operands: one level */
 	const char *op_name;    /* of the statement being read */
 	u32 stack, stack_off;   /* lower_stack.c: where alloca goes on; OPND_NONE: the body has none */

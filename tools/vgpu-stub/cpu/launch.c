@@ -200,7 +200,7 @@ static bool neighbours(const struct grid *g, const struct func *fn)
 /* The code of that, for which there may be no room. */
 static struct jit *coarse_code(const struct engine *e, const struct grid *g, const struct func *fn)
 {
-	return neighbours(g, fn) && func_is_ready(fn->coarse) ? code_of(e, g, fn->coarse) : NULL;
+	return func_is_ready(fn->coarse) ? code_of(e, g, fn->coarse) : NULL;
 }
 
 /* What hangs on the function that runs it, by that code. */
@@ -233,7 +233,7 @@ static void fit(struct engine *e, struct grid *g, struct func *fn, struct jit *j
 bool grid_coarsen(struct engine *e, struct grid *g)
 {
 	struct func *fn = g->fn;
-	struct jit *was = g->jit, *jit = coarse_code(e, g, fn);
+	struct jit *was = g->jit, *jit = neighbours(g, fn) ? coarse_code(e, g, fn) : NULL;
 
 	if (!jit)
 		return false;
@@ -246,16 +246,14 @@ bool grid_coarsen(struct engine *e, struct grid *g)
 
 bool grid_rest(struct engine *e, struct grid *g)
 {
-	u32 zero = 0;
-
-	if (!g->left || g->done_blocks != g->nblocks || __atomic_load_n(&g->status, __ATOMIC_RELAXED) || __atomic_load_n(&e->sticky, __ATOMIC_RELAXED))
+	if (!g->left || g->done_blocks != g->nblocks || status_of(g) || sticky(e))
 		return false;
 	g->first = g->dim[0] - g->left;
 	g->next_block = g->done_blocks = 0;
 	g->tunes = false;
 	fit(e, g, g->fn->of, code_of(e, g, g->fn->of));
 	if (!uniform_run(e, g))
-		__atomic_compare_exchange_n(&g->status, &zero, VGPU_ST_OUT_OF_MEMORY, 0, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);
+		fail_with(&g->status, VGPU_ST_OUT_OF_MEMORY);
 	return true;
 }
 
@@ -336,8 +334,8 @@ u32 rt_gemm(struct engine *e, u32 op, const struct vgpu_body_gemm *b, const stru
 	struct grid *g;
 	u64 tiles;
 
-	if (__atomic_load_n(&e->sticky, __ATOMIC_RELAXED))
-		return e->sticky;
+	if (sticky(e))
+		return sticky(e);
 	tiles = gemm_plan(&j, e->nthreads);
 	if (!tiles || tiles >> 48)      /* no memory holds so much; products of counts stay far from their limits */
 		return VGPU_ST_INVALID;

@@ -85,25 +85,6 @@ static struct cta *cta_pooled(struct engine *e)
 	return c;
 }
 
-/* Both are written by threads that fault, without the lock, and never become 0 again while anybody looks. */
-static u32 sticky(const struct engine *e)
-{
-	return __atomic_load_n(&e->sticky, __ATOMIC_RELAXED);
-}
-
-static u32 status_of(const struct grid *g)
-{
-	return __atomic_load_n(&g->status, __ATOMIC_RELAXED);
-}
-
-/* The first one stays. */
-static void fail_with(u32 *word, u32 status)
-{
-	u32 zero = 0;
-
-	__atomic_compare_exchange_n(word, &zero, status, 0, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);
-}
-
 /* ---- grids, all with the lock held ------------------------------------------------------- */
 
 bool grid_ended(struct engine *e, const struct grid *g)

@@ -5,6 +5,25 @@
 
 #include "cpu.h"
 
+/* Both are written by threads that fault, without the lock, and never become 0 again while anybody looks. */
+static inline u32 sticky(const struct engine *e)
+{
+	return __atomic_load_n(&e->sticky, __ATOMIC_RELAXED);
+}
+
+static inline u32 status_of(const struct grid *g)
+{
+	return __atomic_load_n(&g->status, __ATOMIC_RELAXED);
+}
+
+/* The first one stays. */
+static inline void fail_with(u32 *word, u32 status)
+{
+	u32 zero = 0;
+
+	__atomic_compare_exchange_n(word, &zero, status, 0, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);
+}
+
 /* launch.c: VGPU_ST_OK, or why not; how many threads a block has */
 #define COOP_RESIDENT 4096      /* blocks of a cooperative grid, all of them started */
 u32 launch_allowed(struct engine *e, const struct engine_launch *l, struct func *fn, u64 *threads);
