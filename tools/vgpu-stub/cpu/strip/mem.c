@@ -7,6 +7,7 @@
  */
 #include "strip.h"
 #include "mem.h"
+#include "whole.h"
 #include "vex.h"
 
 #define FAR_OFF (1 << 30)       /* distances from a scalar are numbers of 32 bits */
@@ -225,7 +226,7 @@ struct rm s_row_address(struct scomp *c, const struct insn *in, struct sval v)
 			s_lanes_have(c, NULL, 0);
 		else
 			keep_near(c, in, (struct snear){ .from = from - below, .to = to, .ual = (u8)(k > v.ual ? k : 0), .shared = shared });
-		if (ext && (!c->stage || (c->stage == WHOLE_CHECKS && !c->cur->depth)))
+		if (ext && (!c->stage || (c->stage == WHOLE_CHECKS && !c->whole_way->round)))
 			s_ask_ahead(c, base, from - ((s32)in->imm - imm), ext);
 	}
 	if (in->kind == K_ST && !shared && !local && !c->stage && v.pat)

@@ -142,6 +142,8 @@ struct rm s_vector_home(const struct sregister *r, u32 part)
 	return rm_idx(R15, RBP, 3, r->home + 32 * (s32)part);
 }
 
+s32 s_kept_at(const struct sregister *r, u32 strip) { return r->home + (s32)(BY_STRIP * strip); }
+
 /* From the slots of all strips into their homes. */
 void s_kept_results(struct scomp *c, u32 pc, u32 n)
 {
@@ -161,11 +163,11 @@ void s_kept_results(struct scomp *c, u32 pc, u32 n)
 				if (r->w == 2) {
 					g_movx(a, 0, 0, 1, RAX, rm_mem(RBX, (s32)(r->slot + s)));
 					s_mask_vector(c, 0, RAX);
-					vy(a, X_MOVU_ST, 0, 0, rm_mem(R15, r->home + (s32)(BY_STRIP * s)));
+					vy(a, X_MOVU_ST, 0, 0, rm_mem(R15, s_kept_at(r, s)));
 				}
 				for (p = 0; r->w < 2 && p < (r->w ? 2u : 1u); p++) {
 					vy(a, X_MOVU, 0, 0, rm_mem(RBX, (s32)(r->slot + (r->w ? 64 : 32) * s + 32 * p)));
-					vy(a, X_MOVU_ST, 0, 0, rm_mem(R15, r->home + (s32)(BY_STRIP * s + 32 * p)));
+					vy(a, X_MOVU_ST, 0, 0, rm_mem(R15, s_kept_at(r, s) + (s32)(32 * p)));
 				}
 			}
 		}

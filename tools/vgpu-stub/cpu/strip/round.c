@@ -22,16 +22,6 @@
 #include "whole.h"
 
 #define MAX_BODY 24u
-#define STAYING 10u             /* ymm4 to ymm13 */
-
-/* Vectors that all strips have in registers from round to round. own: what the allocator gave them; at: each strip's. */
-struct stay {
-	bool on;
-	u32 n;
-	struct { u32 v; u8 own[2], at[STRIPS][2]; } of[STAYING];
-	u64 *out;               /* those that a round makes anew */
-};
-
 /* On the stack: what carried scalars are before the round, and behind it; rounds that are left. */
 static struct rm before(const struct scomp *c, u32 i) { return stack_rm(c->rounds_at + 16 * (s32)i); }
 static struct rm behind(const struct scomp *c, u32 i) { return stack_rm(c->rounds_at + 16 * (s32)i + 8); }
@@ -70,19 +60,6 @@ static bool chain(const struct scomp *c, struct swhole *h, struct sblock *b)
 	return true;
 }
 
-static u32 definitions(const struct scomp *c, const struct sblock *b, u32 o, u32 *at)
-{
-	u32 pc, k, n = 0;
-
-	for (pc = b->start; pc < b->end; pc++)
-		for (k = 0; k < 6; k++)
-			if ((c->code[pc].def >> k & 1) && c->code[pc].o[k] == o) {
-				*at = pc;
-				n++;
-			}
-	return n;
-}
-
 /* Scalars that the block gets from elsewhere and reads: how strips are supposed to differ in them. List: their numbers. */
 static bool suppose(struct scomp *c, struct swhole *h, const struct sblock *b, u32 *list, u32 *n)
 {
@@ -98,7 +75,7 @@ static bool suppose(struct scomp *c, struct swhole *h, const struct sblock *b, u
 			continue;
 		for (pc = b->start; pc < b->end && !used; pc++)
 			used = insn_reads(&c->code[pc], v);
-		defs = definitions(c, b, v, &pc);
+		defs = s_definitions(c, b, v, &pc);
 		if (!used && !defs)
 			continue;
 		if (defs > 1 || *n == S_ROOTS || (defs && h->ncarried == S_CARRIED) || (r->v.pat && !s_linear(c, r->v, c->pats[r->v.pat][1])))
@@ -122,10 +99,10 @@ static bool kept_last(const struct scomp *c, const struct sblock *b)
 	u32 v, pc, at = 0;
 
 	for (v = 0; v < c->s->nregs; v++) {
-		if (!c->r[v].live || !c->r[v].kept || !bit_of(b->live_in, v) || !definitions(c, b, v, &at))
+		if (!c->r[v].live || !c->r[v].kept || !bit_of(b->live_in, v) || !s_definitions(c, b, v, &at))
 			continue;
 		for (pc = b->start; pc < b->end; pc++)
-			if (definitions(c, b, v, &at) != 1 || (pc > at && (c->code[pc].kind == K_LD || c->code[pc].kind == K_ST || c->code[pc].kind == K_ATOM)))
+			if (s_definitions(c, b, v, &at) != 1 || (pc > at && (c->code[pc].kind == K_LD || c->code[pc].kind == K_ST || c->code[pc].kind == K_ATOM)))
 				return false;
 	}
 	return true;
@@ -144,7 +121,7 @@ static bool asides_last(const struct scomp *c, const struct swhole *h)
 		if (bit_of(h->round->live_in, in->o[0]))
 			return false;
 		for (k = 0; k < 6; k++)
-			if ((in->use >> k & 1) && in->o[k] != OPND_NONE && !(in->o[k] & OPND_CONST) && definitions(c, h->round, in->o[k], &at) && at > h->pc[i])
+			if ((in->use >> k & 1) && in->o[k] != OPND_NONE && !(in->o[k] & OPND_CONST) && s_definitions(c, h->round, in->o[k], &at) && at > h->pc[i])
 				return false;
 	}
 	return true;
@@ -169,21 +146,6 @@ static void put_back(struct scomp *c, u32 strip)
 		}
 }
 
-/* Is v one of the vectors that a strip's round reads or hands on, and that do not lie in homes of their own (park.c)? */
-static bool wanted(const struct scomp *c, const struct sblock *b, u32 v, bool *made)
-{
-	const struct sregister *r = &c->r[v];
-	bool used = false;
-	u32 pc, at;
-
-	if (!r->live || r->v.cls == SC_SCALAR || r->kept || !bit_of(b->live_in, v))
-		return false;
-	for (pc = b->start; pc < b->end && !used; pc++)
-		used = insn_reads(&c->code[pc], v);
-	*made = definitions(c, b, v, &at) > 0;
-	return used || *made;
-}
-
 /* Those, from slots. */
 static void vectors(struct scomp *c, const struct sblock *b, u64 *out)
 {
@@ -191,98 +153,12 @@ static void vectors(struct scomp *c, const struct sblock *b, u64 *out)
 	u32 v;
 
 	for (v = 0; v < c->s->nregs; v++) {
-		if (!wanted(c, b, v, &made))
+		if (!s_stay_wanted(c, b, v, &made))
 			continue;
 		if (made)
 			out[v >> 6] |= 1ull << (v & 63);
 		s_fill(c, v);
 	}
-}
-
-/* ---- vectors that stay in registers ------------------------------------------------------------ */
-
-/* What a round makes anew of v comes behind everything that may fault: a strip that leaves then still has what it had before the round. */
-static bool made_last(const struct scomp *c, const struct sblock *b, u32 v)
-{
-	u32 pc, at = 0;
-
-	if (definitions(c, b, v, &at) != 1 || c->code[at].guard != OPND_NONE)
-		return false;
-	for (pc = at; pc < b->end; pc++)
-		if (c->code[pc].kind == K_LD || c->code[pc].kind == K_ST || c->code[pc].kind == K_ATOM)
-			return false;
-	return true;
-}
-
-static bool stay_find(const struct scomp *c, const struct sblock *b, struct stay *y)
-{
-	u32 busy = 0, v, s, p, pc, k, free = 4;
-	bool made;
-
-	for (pc = b->start; pc < b->end; pc++)
-		for (k = 0; k < 6; k++) {
-			const struct sregister *r;
-
-			if (!(c->code[pc].def >> k & 1) || c->code[pc].o[k] == OPND_NONE)
-				continue;
-			r = &c->r[c->code[pc].o[k]];
-			if (r->live && r->v.cls == SC_VARY && r->loc == LOC_ZMM)
-				busy |= 1u << r->reg | (r->w == 1 ? 1u << r->reg2 : 0);
-		}
-	for (v = 0; v < c->s->nregs; v++) {
-		const struct sregister *r = &c->r[v];
-
-		if (!wanted(c, b, v, &made))
-			continue;
-		if (r->loc != LOC_ZMM || y->n == STAYING || (made && !made_last(c, b, v)))
-			return false;
-		y->of[y->n].v = v;
-		y->of[y->n].own[0] = y->of[y->n].at[0][0] = r->reg;
-		y->of[y->n].own[1] = y->of[y->n].at[0][1] = r->reg2;
-		y->n++;
-		if (made)
-			y->out[v >> 6] |= 1ull << (v & 63);
-		busy |= 1u << r->reg | (r->w == 1 ? 1u << r->reg2 : 0);
-	}
-	for (k = 0; k < y->n; k++)
-		for (s = 1; s < STRIPS; s++)
-			for (p = 0; p < (c->r[y->of[k].v].w == 1 ? 2u : 1u); p++) {
-				while (free < 4 + STAYING && busy >> free & 1)
-					free++;
-				if (free == 4 + STAYING)
-					return false;
-				y->of[k].at[s][p] = (u8)free++;
-			}
-	return y->n > 0;
-}
-
-/* Code that follows is for strip s; STRIPS: as it was. */
-static void stay_as(struct scomp *c, const struct stay *y, u32 s)
-{
-	u32 k;
-
-	for (k = 0; k < y->n && y->on; k++) {
-		c->r[y->of[k].v].reg = s < STRIPS ? y->of[k].at[s][0] : y->of[k].own[0];
-		c->r[y->of[k].v].reg2 = s < STRIPS ? y->of[k].at[s][1] : y->of[k].own[1];
-	}
-}
-
-/* All strips' vectors, from slots or back. */
-static void stay_move(struct scomp *c, const struct stay *y, bool back)
-{
-	u32 s, k;
-
-	for (s = 0; s < STRIPS && y->on; s++) {
-		g_movi(&c->a, RBP, 32 * s);
-		stay_as(c, y, s);
-		if (back)
-			s_spill_set(c, y->out, 15, true);
-		for (k = 0; k < y->n && !back; k++)
-			s_fill(c, y->of[k].v);
-	}
-	stay_as(c, y, STRIPS);
-	if (y->on)
-		g_movi(&c->a, RBP, 0);
 }
 
 static void strips(struct scomp *c, const struct sblock *b, const struct stay *y, u64 *out)
@@ -294,7 +170,7 @@ static void strips(struct scomp *c, const struct sblock *b, const struct stay *y
 		if (s)
 			g_alui(&c->a, 0, G_ADD, rm_reg(RBP), 32);
 		if (y->on) {
-			stay_as(c, y, s);
+			s_stay_as(c, y, s);
 			whole_bodies(c);
 			continue;
 		}
@@ -306,7 +182,7 @@ static void strips(struct scomp *c, const struct sblock *b, const struct stay *y
 		/* vectors alone */
 		s_spill_set(c, out, 15, true);
 	}
-	stay_as(c, y, STRIPS);
+	s_stay_as(c, y, STRIPS);
 	c->whole_strip = 0;
 	g_movi(&c->a, RBP, 0);
 }
@@ -332,7 +208,7 @@ static void turn(struct scomp *c, struct sblock *b, const struct stay *y, u32 to
 	g_alu(a, 1, G_CMP, RAX, rm_mem(RCX, (s32)offsetof(struct sphase, seg)));
 	alone[2] = g_jcc(a, CC_NE);
 	put_back(c, 0);
-	stay_move(c, y, true);
+	s_stay_move(c, y, true);
 	g_movi(a, RAX, at);
 	g_store(a, 0, SPM(spc), RAX);
 	g_movi(a, RBP, 32 * (STRIPS - 1));
@@ -355,7 +231,7 @@ static void emit(struct scomp *c, struct sblock *b, const u32 *list, u32 n)
 		h->bad = true;
 		return;
 	}
-	y.on = stay_find(c, b, &y);
+	y.on = s_stay_find(c, b, &y);
 	b->round = a->n;
 	g_alui(a, 0, G_CMP, rm_reg(R12), 255);
 	ord[nord++] = g_jcc(a, CC_NE);
@@ -379,7 +255,7 @@ static void emit(struct scomp *c, struct sblock *b, const u32 *list, u32 n)
 	}
 	g_movi(a, RAX, 1 << S_WARP_ROUNDS_LOG2);
 	g_store(a, 0, left(c), RAX);
-	stay_move(c, &y, false);
+	s_stay_move(c, &y, false);
 	top = a->n;
 	g_alui(a, 1, G_SUB, rm_mem(R14, (s32)offsetof(struct tstate, budget)), (s32)(b->end - b->start) / 2 + 1);
 	h->jump[h->njumps++] = g_jcc(a, CC_S);
@@ -425,7 +301,7 @@ static void emit(struct scomp *c, struct sblock *b, const u32 *list, u32 n)
 			for (i = 0; i < h->njumps; i++)
 				g_here(a, h->jump[i]);
 		put_back(c, s);
-		stay_move(c, &y, true);
+		s_stay_move(c, &y, true);
 		g_movi(a, RBP, 0);
 		s_plain_jump(c, g_jmp(a), (u32)(b - c->b));
 	}

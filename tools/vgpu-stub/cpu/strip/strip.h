@@ -381,6 +381,7 @@ void s_parks(struct scomp *c);                           /* gives them places; b
 bool s_keep_vectors(struct scomp *c, u64 *live);
 bool s_parked(const struct sregister *r);                /* has it a place there? then its slot is not up to date */
 struct rm s_vector_home(const struct sregister *r, u32 part);
+s32 s_kept_at(const struct sregister *r, u32 strip);     /* of a kept one: where that strip's home lies, behind r15 */
 void s_kept_results(struct scomp *c, u32 pc, u32 n);     /* what n instructions from pc on have left in slots, of all strips */
 s32 s_new_home(struct scomp *c);
 s32 s_new_vector_home(struct scomp *c);                 /* of 32 bytes */
@@ -394,8 +395,8 @@ void strip_unpark(const struct jit *j, struct warp *w, u32 strips, u32 n);      
 void strip_unpark_at(const struct jit *j, struct warp *w, u32 strips, u32 pc);   /* ... of strips that stand at pc */
 
 /* whole.c */
-#define S_ROOTS 16u
-#define S_CARRIED 6u                    /* scalars that a round hands to the next one: round.c */
+#define S_ROOTS 24u
+#define S_CARRIED 12u                   /* scalars that a round hands to the next one: round.c */
 #define ROUND_BYTES (16 * (s32)S_CARRIED + 8)
 enum { WHOLE_NOT, WHOLE_SCALARS, WHOLE_CHECKS, WHOLE_STRIPS, WHOLE_STUB };
 void s_whole(struct scomp *c);

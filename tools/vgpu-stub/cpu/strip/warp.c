@@ -26,6 +26,8 @@
 #include "warp.h"
 
 #define MOST_BODY 40u
+#define MANY_ROWS 2u
+#define FAR 8u                  /* blocks from the beginning of a kernel to a loop */
 
 /* ---- how the strips' scalars differ -------------------------------------------------------------------- */
 
@@ -109,12 +111,24 @@ static void distances(struct scomp *c, struct warps *ws)
 
 static bool is_mem(const struct insn *in) { return in->kind == K_LD || in->kind == K_ST; }
 
-/* May it be amiss when a strip does it? */
-static bool may_fail(struct scomp *c, const struct insn *in)
+/*
+ * A row that all lanes have and that has been looked at: a page of it that is not there ends the grid, whatever has been done twice by then. It is the same row when all is done
+ * again: an address that all lanes have read is not written by one of them without a race.
+ */
+static bool ends_grid(const struct scomp *c, const struct plan *p, u32 i)
 {
 	struct sval v;
 
-	return is_mem(in) && (in->space != SPACE_SHARED || !s_mem_row(c, in, &v));
+	return c->code[p->h->pc[i]].guard == OPND_NONE && !(p->some && i > p->some) && whole_is_row(c, p->h, i, &v);
+}
+
+/* May it be amiss when a strip does it, and all be well? */
+static bool may_fail(struct scomp *c, const struct plan *p, u32 i)
+{
+	const struct insn *in = &c->code[p->h->pc[i]];
+	struct sval v;
+
+	return is_mem(in) && (in->space != SPACE_SHARED || !s_mem_row(c, in, &v)) && !ends_grid(c, p, i);
 }
 
 static bool may_meet(const struct insn *x, const struct insn *y)
@@ -198,7 +212,7 @@ static bool sort(struct scomp *c, struct plan *p, const struct sblock *b)
 			h->what[i] = p->some && i == p->some ? W_BODY : W_BRANCH;
 			continue;
 		case K_LD: case K_ST:
-			if (in->space == SPACE_LOCAL || in->space == SPACE_PARAM || !whole_same(c, in->o[4], in->aw) || (in->flags & (INF_SYNC | INF_ONCE)) || (may_fail(c, in) && !again(c, p, b, i)))
+			if (in->space == SPACE_LOCAL || in->space == SPACE_PARAM || !whole_same(c, in->o[4], in->aw) || (in->flags & (INF_SYNC | INF_ONCE)) || (may_fail(c, p, i) && !again(c, p, b, i)))
 				return false;
 			break;
 		case K_SHFL:
@@ -348,15 +362,22 @@ none:
 	p->h = NULL;
 }
 
-/* A loop of one block that hands vectors from round to round: they would go through memory, and each round wait for the one before it. */
+static bool goes_round(const struct plan *p, u32 b)
+{
+	u32 i;
+
+	for (i = 0; i < plan_ways(p); i++)
+		if (p->to[i] == b)
+			return true;
+	return false;
+}
+
+/* A loop of one block that hands vectors from round to round. */
 static bool carries(const struct scomp *c, const struct plan *p, u32 b)
 {
 	u32 i, k;
-	bool self = false;
 
-	for (i = 0; i < plan_ways(p); i++)
-		self |= p->to[i] == b;
-	for (i = 0; self && i < p->h->n; i++)
+	for (i = 0; goes_round(p, b) && i < p->h->n; i++)
 		for (k = 0; k < 6; k++) {
 			const struct insn *in = &c->code[p->h->pc[i]];
 
@@ -366,6 +387,32 @@ static bool carries(const struct scomp *c, const struct plan *p, u32 b)
 	return false;
 }
 
+/*
+ * Without registers enough for them they go through memory, and each round waits for the one before it: that is made up for by what several rows
+ * have in common.
+ */
+static bool stays(struct scomp *c, struct plan *p, u32 b)
+{
+	struct stay *y = pool_alloc(&c->mem, sizeof(*y));
+	struct sval v;
+	u32 i, n = 0;
+
+	if (!y || !(y->out = pool_alloc(&c->mem, (c->words + 1) * 8)) || p->some)
+		return false;
+	y->on = s_stay_find(c, &c->b[b], y);
+	if (y->on) {
+		p->stay = y;
+		return true;
+	}
+	c->whole_way = p->h;
+	for (i = 0; i < p->h->n; i++) {
+		c->cur = &c->b[b];
+		c->pc = p->h->pc[i];
+		n += whole_is_row(c, p->h, i, &v);
+	}
+	return n >= MANY_ROWS;
+}
+
 /* Strips that come to a loop where they take turns do so from where the block's phase began, all of them (s_turn()). */
 static void not_before_turns(struct scomp *c, struct warps *ws)
 {
@@ -373,7 +420,7 @@ static void not_before_turns(struct scomp *c, struct warps *ws)
 	u32 b, i;
 
 	for (b = 0; b < c->nb; b++)
-		ws->p[b].turns = ws->p[b].h && carries(c, &ws->p[b], b);
+		ws->p[b].turns = ws->p[b].h && carries(c, &ws->p[b], b) && !stays(c, &ws->p[b], b);
 	while (more) {
 		more = false;
 		for (b = 0; b < c->nb; b++)
@@ -386,16 +433,27 @@ static void not_before_turns(struct scomp *c, struct warps *ws)
 			ws->p[b].h = NULL;
 }
 
-/* Behind shuffles, which strips come to with what they need at hand, nothing is gained; nor where a block begins. */
-static bool begins(const struct scomp *c, u32 b) { return s_behind_meeting(c, b) && c->code[c->b[b].start - 1].kind == K_BAR; }
+/* Behind shuffles, which strips come to with what they need at hand, nothing is gained. */
+static bool begins(const struct scomp *c, u32 b) { return !b || (s_behind_meeting(c, b) && c->code[c->b[b].start - 1].kind == K_BAR); }
+
+/* Is there a loop on the ways on from block b? Where a kernel begins only that is worth it. */
+static bool to_loop(const struct warps *ws, u32 b, u32 far)
+{
+	u32 i;
+
+	for (i = 0; far && ws->p[b].h && i < plan_ways(&ws->p[b]); i++)
+		if (ws->p[b].to[i] <= b || to_loop(ws, ws->p[b].to[i], far - 1))
+			return true;
+	return false;
+}
 
 static void only_behind_barriers(const struct scomp *c, struct warps *ws)
 {
 	bool more = true;
 	u32 b, i;
 
-	for (b = 1; b < c->nb; b++)
-		ws->p[b].wanted = ws->p[b].h && begins(c, b);
+	for (b = 0; b < c->nb; b++)
+		ws->p[b].wanted = ws->p[b].h && begins(c, b) && (b || to_loop(ws, b, FAR));
 	while (more) {
 		more = false;
 		for (b = 0; b < c->nb; b++)
@@ -493,8 +551,8 @@ void s_warps(struct scomp *c)
 			ws.p[b].at = 0;
 		}
 	}
-	for (b = 1; b < c->nb && !c->bad; b++)
-		if (ws.p[b].at && begins(c, b))
+	for (b = 0; b < c->nb && !c->bad; b++)
+		if (ws.p[b].at && begins(c, b) && (b || ws.p[b].wanted))
 			warp_way_in(c, &ws, b);
 	for (i = 0; i < ws.njumps && !c->bad; i++) {
 		if (ws.jump[i].to == TO_MEET) {

@@ -15,7 +15,8 @@ struct plan {
 	u32 to[2];                              /* GO: the next block; WAYS: the one that is branched to, and the other */
 	u64 *dirty, *made;                      /* scalars that may have been changed before it; that it changes */
 	const u64 *out;                         /* what is alive where it ends, the meeting's operands among it */
-	u32 at;
+	u32 at, top;                            /* top: where it goes round to itself */
+	struct stay *stay;                      /* such a loop's, NULL: its vectors go through memory */
 	/* bare: strips have nothing to do; turns: such a loop may come before a meeting;
 	   wanted: it is come to; sure: nothing is amiss where it is done */
 	bool loops, bare, turns, wanted, sure;

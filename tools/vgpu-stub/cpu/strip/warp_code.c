@@ -222,10 +222,17 @@ static void strips(struct scomp *c, const struct plan *p, const struct sblock *b
 		came[i] = s_comes(c, p->h->pc[i]);
 	whole_own_words(c);
 	slots(c, p, b, in, out);
+	for (i = 0; p->stay && i < p->stay->n; i++) {
+		w = p->stay->of[i].v >> 6;
+		in[w] &= ~(1ull << (p->stay->of[i].v & 63));
+		out[w] &= ~(1ull << (p->stay->of[i].v & 63));
+	}
 	for (c->whole_strip = 0; c->whole_strip < STRIPS && !p->h->bad; c->whole_strip++) {
 		if (c->whole_strip)
 			g_alui(&c->a, 0, G_ADD, rm_reg(RBP), 32);
 		c->stage = 0;
+		if (p->stay)
+			s_stay_as(c, p->stay, c->whole_strip);
 		for (w = 0; w < c->words; w++)
 			for (x = in[w]; x; x &= x - 1)
 				s_fill(c, w * 64 + (u32)__builtin_ctzll(x));
@@ -234,12 +241,38 @@ static void strips(struct scomp *c, const struct plan *p, const struct sblock *b
 		whole_own_words(c);
 		s_spill_set(c, out, 15, true);
 	}
+	if (p->stay)
+		s_stay_as(c, p->stay, STRIPS);
 	for (i = 0; i < p->h->n; i++)
 		if (came[i])
 			s_twin_home(c, p->h->pc[i]);
 	c->stage = 0;
 	c->whole_strip = 0;
 	g_movi(&c->a, RBP, 0);
+}
+
+/* The same by a predicate of before that each strip keeps as a vector: rax is 0, or another number where all lanes have it. */
+static void kept_way(struct scomp *c, const struct plan *p, u32 o)
+{
+	struct as *a = &c->a;
+	u32 s;
+
+	vy(a, X_MOVU, 0, 0, rm_mem(R15, s_kept_at(&c->r[o], 0)));
+	vr(a, X_MOVU, 1, 0, 0);
+	for (s = 1; s < STRIPS; s++) {
+		vy(a, X_PAND, 0, 0, rm_mem(R15, s_kept_at(&c->r[o], s)));
+		vy(a, X_POR, 1, 1, rm_mem(R15, s_kept_at(&c->r[o], s)));
+	}
+	vr(a, X_MOVMSKPS, RAX, 0, 0);
+	vr(a, X_MOVMSKPS, RCX, 0, 1);
+	if (!p->bare)
+		g_store(a, 0, way(c), RAX);
+	/* neither 255 and 255 nor 0 and 0? */
+	g_lea(a, 0, RDX, rm_mem(RAX, 1));
+	g_alui(a, 0, G_AND, rm_reg(RDX), 254);
+	g_alu(a, 0, G_XOR, RCX, rm_reg(RAX));
+	g_alu(a, 0, G_OR, RCX, rm_reg(RDX));
+	s_whole_not_if(c, CC_NE);
 }
 
 /* Which way all strips go, into a word on the stack: before any of them has done anything. */
@@ -261,12 +294,12 @@ static void decide(struct scomp *c, const struct plan *p)
 			g_store(a, 0, way(c), RAX);
 		return;
 	}
+	if (made == ~0u && c->r[in->guard].kept) {
+		kept_way(c, p, in->guard);
+		return;
+	}
 	if (made == ~0u) {
 		/* of before: a bit for each lane of the warp */
-		if (c->r[in->guard].kept) {
-			h->bad = true;
-			return;
-		}
 		g_load(a, 0, RAX, rm_mem(RBX, (s32)c->r[in->guard].slot));
 		if (!p->bare)
 			g_store(a, 0, way(c), RAX);
@@ -380,6 +413,8 @@ static void ways_out(struct scomp *c, const struct warps *ws, u32 bi)
 				s_meet_operands(c, b->end - 1, s);
 			stand(c, p, b);
 		}
+		if (p->stay)
+			s_stay_move(c, p->stay, true);
 		put_back(c, ws, p->dirty, b->live_in, s ? s : 1, STRIPS);
 		for (i = 0; i < h->ncarried && !p->sure; i++)
 			for (t = s; t < STRIPS; t++) {
@@ -404,7 +439,7 @@ static void terminator(struct scomp *c, struct warps *ws, u32 bi)
 	struct sblock *b = &c->b[bi];
 	const struct plan *p = &ws->p[bi];
 	struct as *a = &c->a;
-	u32 other;
+	u32 other, cc;
 
 	switch (p->ends) {
 	case GO:
@@ -412,12 +447,21 @@ static void terminator(struct scomp *c, struct warps *ws, u32 bi)
 		return;
 	case WAYS:
 		if (c->fused) {
-			other = g_jcc(a, (u32)(c->fused & 15) ^ !c->code[b->end - 1].gneg);
+			cc = (u32)(c->fused & 15) ^ !c->code[b->end - 1].gneg;
 		} else {
 			g_alui(a, 0, G_CMP, p->bare ? rm_reg(RAX) : way(c), 0);
-			other = g_jcc(a, c->code[b->end - 1].gneg ? CC_NE : CC_E);
+			cc = c->code[b->end - 1].gneg ? CC_NE : CC_E;
 		}
 		c->fused = 0;
+		if (p->stay) {
+			bool self = p->to[1] == bi;
+
+			g_land(a, g_jcc(a, self ? cc : cc ^ 1), p->top);
+			s_stay_move(c, p->stay, true);
+			go(c, ws, bi, p->to[!self], g_jmp(a));
+			return;
+		}
+		other = g_jcc(a, cc);
 		go(c, ws, bi, p->to[0], g_jmp(a));
 		go(c, ws, bi, p->to[1], other);
 		return;
@@ -519,6 +563,9 @@ static void emit(struct scomp *c, struct warps *ws, u32 bi)
 	c->fused = 0;
 	h->flags = p->bare && p->ends == WAYS;
 	p->at = a->n;
+	if (p->stay)
+		s_stay_move(c, p->stay, false);
+	p->top = a->n;
 	/* what takes the way out finds them there */
 	for (i = 0; i < h->ncarried && !p->sure; i++) {
 		g_load(a, 1, RAX, home_of(c, h->carried[i].o, 0));
@@ -601,8 +648,10 @@ void warp_way_in(struct scomp *c, const struct warps *ws, u32 bi)
 	u32 no[3] = { 0 }, i, at = a->n;
 
 	c->whole_way = h;
-	g_alui(a, 0, G_CMP, SPM(met), (s32)c->b[bi].start);
-	g_land(a, g_jcc(a, CC_E), ws->p[bi].at);
+	if (bi) {
+		g_alui(a, 0, G_CMP, SPM(met), (s32)c->b[bi].start);
+		g_land(a, g_jcc(a, CC_E), ws->p[bi].at);
+	}
 	g_alui(a, 0, G_CMP, rm_reg(R12), 255);
 	no[0] = g_jcc(a, CC_NE);
 	g_alui(a, 1, G_CMP, SPM(seg), 0);

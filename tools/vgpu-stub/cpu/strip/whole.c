@@ -579,7 +579,7 @@ static void strips(struct scomp *c)
 
 struct swhole_mark whole_mark(const struct scomp *c)
 {
-	return (struct swhole_mark){ c->a.n, c->a.nfix, c->nslow, c->nsites, c->nexits, c->nxjumps, c->nsjumps, c->mx, c->cur };
+	return (struct swhole_mark){ c->a.n, c->a.nfix, c->nslow, c->nsites, c->nexits, c->nxjumps, c->nsjumps, c->nahead, c->mx, c->cur };
 }
 
 void whole_back(struct scomp *c, const struct swhole_mark *m)
@@ -592,6 +592,7 @@ void whole_back(struct scomp *c, const struct swhole_mark *m)
 	c->nexits = m->nexits;
 	c->nxjumps = m->nxjumps;
 	c->nsjumps = m->nsjumps;
+	c->nahead = m->nahead;
 }
 
 /* In front of the first block's code. */

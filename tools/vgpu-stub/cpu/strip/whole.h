@@ -48,8 +48,23 @@ void whole_bodies(struct scomp *c);      /* of the strip at hand */
 struct rm whole_slot(const struct scomp *c, u32 i);
 u32 whole_root_of(const struct scomp *c, u32 o);
 
+/* stay.c */
+#define STAYING 10u             /* ymm4 to ymm13 */
+/* own: what the allocator gave them; at: each strip's */
+struct stay {
+	bool on;
+	u32 n;
+	struct { u32 v; u8 own[2], at[STRIPS][2]; } of[STAYING];
+	u64 *out;               /* those that a round makes anew */
+};
+u32 s_definitions(const struct scomp *c, const struct sblock *b, u32 o, u32 *at);       /* of o in the block; where the last one is */
+bool s_stay_wanted(const struct scomp *c, const struct sblock *b, u32 v, bool *made);
+bool s_stay_find(const struct scomp *c, const struct sblock *b, struct stay *y);        /* false: there are not registers enough */
+void s_stay_as(struct scomp *c, const struct stay *y, u32 s);
+void s_stay_move(struct scomp *c, const struct stay *y, bool back);
+
 /* What emission adds, to be taken back. */
-struct swhole_mark { u32 n, nfix, nslow, nsites, nexits, nxjumps, nsjumps, mx; struct sblock *cur; };
+struct swhole_mark { u32 n, nfix, nslow, nsites, nexits, nxjumps, nsjumps, nahead, mx; struct sblock *cur; };
 struct swhole_mark whole_mark(const struct scomp *c);
 void whole_back(struct scomp *c, const struct swhole_mark *m);
 
