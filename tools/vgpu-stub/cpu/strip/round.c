@@ -14,14 +14,15 @@
  *     after some rounds: put away again, on with the next warp as strip 3 of this one does (s_turn())
  *
  * So nothing is done that ordinary code has to know of: each strip stands at the loop's first block after some rounds of its own. A strip's vectors
- * are only put back when its round is over, and what a round stores it stores behind everything that it loads. Where there are registers enough, the
+ * are only put back when its round is over, and what follows a round's first store is rows that all lanes have: one that is not there ends the grid. Where there are registers enough, the
  * vectors of all four strips stay in them for the whole turn ("stay"): a sum's round is a load and an addition for each.
  *
  * In: loops with sblock.turn, behind all blocks' code. Out: code; sblock.round, round_exit.
  */
 #include "whole.h"
 
-#define MAX_BODY 24u
+#define MAX_BODY 40u
+
 /* On the stack: what carried scalars are before the round, and behind it; rounds that are left. */
 static struct rm before(const struct scomp *c, u32 i) { return stack_rm(c->rounds_at + 16 * (s32)i); }
 static struct rm behind(const struct scomp *c, u32 i) { return stack_rm(c->rounds_at + 16 * (s32)i + 8); }
@@ -29,8 +30,9 @@ static struct rm left(const struct scomp *c) { return stack_rm(c->rounds_at + 16
 static struct rm home_of(const struct scomp *c, u32 o, u32 strip) { return rm_mem(R15, c->r[o].home + 32 * (s32)strip); }
 
 /* One block that may go round to itself, with nothing that leaves it in between. */
-static bool chain(const struct scomp *c, struct swhole *h, struct sblock *b)
+static bool chain(struct scomp *c, struct swhole *h, struct sblock *b)
 {
+	struct sval v;
 	u32 pc, k;
 	const struct insn *end = &c->code[b->end - 1];
 
@@ -43,10 +45,11 @@ static bool chain(const struct scomp *c, struct swhole *h, struct sblock *b)
 
 		if (c->quad[pc].n || c->pair[pc] || s_comes(c, pc) || s_sync_at(c, pc) || (pc + 1 < b->end && (in->kind == K_EXIT || in->kind == K_RET || in->kind == K_CBRA || in->kind == K_JMP)))
 			return false;
-		/* a round that a fault ends is begun again */
+		/* a round that ends early is begun again */
 		if (in->kind == K_ATOM && in->space != SPACE_SHARED)
 			return false;
-		if ((in->kind == K_LD || in->kind == K_ST || in->kind == K_ATOM) && h->stored)
+		/* a row that all have is there, or the grid has ended; a scalar is not loaded behind a store (far.c) */
+		if ((in->kind == K_LD || in->kind == K_ST || in->kind == K_ATOM) && h->stored && (in->kind == K_ATOM || in->guard != OPND_NONE || !s_mem_row(c, in, &v)))
 			return false;
 		if (in->kind == K_LD && (in->flags & INF_SYNC))
 			return false;
@@ -321,6 +324,7 @@ void s_round(struct scomp *c, struct sblock *b)
 	if (!h)
 		return;
 	h->round = b;
+	c->cur = b;
 	h->ndelta = 1;
 	for (v = 0; v < c->s->nregs; v++)
 		c->r[v].v.far = 0;
