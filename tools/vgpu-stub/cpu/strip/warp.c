@@ -408,7 +408,7 @@ static bool stays(struct scomp *c, struct plan *p, u32 b)
 	for (i = 0; i < p->h->n; i++) {
 		c->cur = &c->b[b];
 		c->pc = p->h->pc[i];
-		n += whole_is_row(c, p->h, i, &v);
+		n += whole_is_row(c, p->h, i, &v) && v.pat;
 	}
 	return n >= MANY_ROWS;
 }
