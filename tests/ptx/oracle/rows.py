@@ -14,6 +14,7 @@ from loops import M32, Program, sx, THREADS, WORDS
 
 BLOCKS = (4, 6, 8)
 START = 0x1234567     # of %acc, which is a block's own: a register that holds the same is one with it to who looks for what is made twice
+LONG = 480            # lines: strips' code of four blocks in one may be more than they take
 SHIFTS = (1, 2, 5, 16, 31)
 
 
@@ -79,7 +80,39 @@ class Rows(Program):
             out += self.chosen()
         if not self.same and depth == 1 and self.r.random() < .5:
             out.append(self.counted(depth, self.r.randint(2, 6)))
+        if not self.same and depth == 1 and self.r.random() < .4:
+            out += self.guarded()
         return out
+
+    def guarded(self):
+        """Loops for those threads that have something to do, as `if (x < w) for ...` says it: for all of a row's but the last ones', for none, for a few."""
+        r = self.r
+        most = r.choice((0, 7, THREADS, THREADS * self.blocks, r.randrange(THREADS * self.blocks)))
+        self.last["r"] += 1
+        self.last["p"] += 1
+        d, p = "%%r%d" % self.last["r"], "%%p%d" % self.last["p"]
+        changed = [x for x in self.here["r"] if x not in self.before and x[1] == "r" and x != "%r5"][-3:]
+
+        def place(t):
+            t[d] = (t["%r5"] * THREADS + t["%tid.y"] * self.shape[0] + t["%tid.x"]) & M32
+
+        def asked(t):
+            t[p] = int(t[d] < most)
+        self.here["r"].append(d)
+        were = {k: len(v) for k, v in self.here.items()}
+        b = [self.sregs(self.one()) for _ in range(r.randrange(3))]
+        b.append(self.counted(1, r.randint(1, 4)))
+        if r.random() < .4:
+            b.append(self.counted(1, r.randint(1, 3)))
+        for x in changed if r.random() < .6 else ():
+            def more(t, x=x):
+                t[x] = t[x] + t[d] & M32
+            b.append(("do", "add.u32 %s, %s, %s;" % (x, x, d), more))
+        b.append(("mix", self.any("r")))
+        for k in self.here:
+            del self.here[k][were[k]:]
+        self.here["p"].append(p)
+        return [("do", "mad.lo.u32 %s, %%r5, %d, %%at;" % (d, THREADS), place), ("do", "setp.lt.u32 %s, %s, %d;" % (p, d, most), asked), ("if", p, 0, b), *[("mix", x) for x in changed]]
 
     def chosen(self):
         """One of two numbers that are the same for all blocks, as a block's own branch has it."""
@@ -206,7 +239,7 @@ class Rows(Program):
         mixed = self.written(code[:first]) & self.written(code[first:])
         block = str(THREADS) if self.shape[1] == 1 else "%d,%d" % self.shape
         further = 3 if self.blocks % 4 == 0 and seed % 2 else 1
-        o = ["// rows %d, by a model of the statements (tests/ptx/oracle/rows.py)." % seed, "// coarse: %d%s" % (further, " perhaps" if mixed else ""),
+        o = ["// rows %d, by a model of the statements (tests/ptx/oracle/rows.py)." % seed, "// coarse: %d%s" % (further, " perhaps" if mixed or "\n".join(code).count("\n") > LONG else ""),
              "// launch: k grid=%d block=%s args=out:u32[%d],data:u32[%d]={%s},sums:u32[4]={0,0,0,0},u32:%d,u32:%d" % (
                  self.blocks, block, THREADS * self.blocks, WORDS, ",".join(map(str, self.data)), self.n, self.m),
              "// expect: out = " + " ".join(map(str, want)), "// expect: sums = " + " ".join(map(str, sums)),

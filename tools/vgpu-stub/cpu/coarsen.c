@@ -16,7 +16,8 @@
  * access, and what was made of it; a register is own if anything own is ever written to it. What is not own is made once. Both blocks'
  * instructions are of one thread then, so:
  *  - no loop's branch is own, nor the guard of an end: a loop that waits for others reads what is own, so nobody is kept from going on by its neighbour;
- *  - what lies between an own branch and where its ways meet, straight on from there, is gone through for one block after the other (a *fork*);
+ *  - what lies between an own branch and where its ways meet, straight on from there, is gone through for one block after the other (a *fork*); with a loop in it it is a
+ *    guard (coarsen_guard.c): together by lanes of which each block's holds;
  *  - a load that is not own reads for both at once, which blocks that know nothing of each other have to put up with;
  *  - what is not own goes before what is in a *piece* of a block of code; where it would overtake what it must not (a register that is read
  *    before, a store, a barrier), another piece begins.
@@ -28,37 +29,17 @@
  */
 #include <string.h>
 
-#include "cfg.h"
+#include "coarsen.h"
 #include "gen.h"
 #include "jit.h"
 #include "lanes.h"
 
 #define SHARED_MOST (64u << 10) /* bytes of all windows */
 #define LOCAL_MOST (16u << 10)  /* of all frames of a thread */
-#define MOST 7u                 /* further blocks */
 #define LOOPS_MOST 256u         /* looked at */
-#define FORK_MOST 32u           /* blocks of code of a fork; ... */
-#define FORK_LONGEST 256u       /* ... its instructions */
-
-/* An own branch, the last instruction of block from, and the blocks between it and join, in order. One whose branch lies in another is a part of that. */
-struct fork { struct fork *next; u32 from, join, n, block[FORK_MOST]; };
+#define FORK_LONGEST 256u       /* instructions of a fork */
 
 u32 jit_coarse;
-
-struct coarse {
-	struct cfg *g;
-	struct comp *c;
-	u8 *own;                /* by register */
-	struct fork *forks, **last;
-	u8 *forked;             /* by block: in a fork */
-	u32 *ways;              /* by block: ways into it from a fork that is looked at */
-	u8 *heavy;              /* by register: made of what was loaded */
-	u32 *other, n;          /* by register, n for each block: the further blocks' */
-	u32 *read, piece;       /* by register: the piece in which something own reads it */
-	u32 *once, nonce, *each, neach;        /* the piece's instructions */
-	bool stored, touched;   /* something own in this piece stores; it loads or stores */
-	u32 apart, frames;      /* bytes from one window of shared memory to the next; of a thread's local memory */
-};
 
 /* ---- what is own --------------------------------------------------------------------------------- */
 
@@ -140,16 +121,19 @@ static bool meets(const struct insn *in)
 	}
 }
 
-/* Ways out of block b are open: *n blocks that somebody comes to. False: one leads back. */
-static bool opens(struct coarse *v, u32 b, u32 *n)
+/* Ways out of block b are open: *n blocks that somebody comes to, *back lead back within f. False: one leads back beyond it. */
+static bool opens(struct coarse *v, u32 b, const struct fork *f, u32 *n, u32 *back)
 {
 	const struct block *from = &v->g->b[b];
 	u32 k;
 
 	for (k = 0; k < from->nsucc; k++) {
-		if (v->g->b[from->succ[k]].order <= from->order)
+		if (v->g->b[from->succ[k]].order > from->order)
+			*n += !v->ways[from->succ[k]]++;
+		else if (coarse_within(f, from->succ[k]))
+			++*back;
+		else
 			return false;
-		*n += !v->ways[from->succ[k]]++;
 	}
 	return from->nsucc;
 }
@@ -158,11 +142,11 @@ static bool opens(struct coarse *v, u32 b, u32 *n)
 static bool walk(struct coarse *v, u32 b, struct fork *f)
 {
 	struct cfg *g = v->g;
-	u32 at, x, i, n = 0, size = 0;
+	u32 at, x, i, n = 0, size = 0, back = 0, had = 0;
 
 	f->from = b;
 	f->n = 0;
-	if (!opens(v, b, &n))
+	if (!opens(v, b, f, &n, &back))
 		return false;
 	for (at = g->b[b].order + 1;; at++) {
 		x = g->order[g->left + at];
@@ -170,17 +154,19 @@ static bool walk(struct coarse *v, u32 b, struct fork *f)
 			continue;
 		if (n == 1) {
 			f->join = x;
-			return true;
+			f->loops = back;
+			return back == had;
 		}
 		size += g->b[x].end - g->b[x].start;
-		if (f->n == FORK_MOST || size > FORK_LONGEST || v->ways[x] != g->b[x].npred)
+		if (f->n == FORK_MOST || size > FORK_LONGEST || v->ways[x] != v->forth[x])
 			return false;
 		for (i = g->b[x].start; i < g->b[x].end; i++)
 			if (meets(&v->c->code[i]))
 				return false;
 		f->block[f->n++] = x;
+		had += v->back[x];
 		n--;
-		if (!opens(v, x, &n))
+		if (!opens(v, x, f, &n, &back))
 			return false;
 	}
 }
@@ -207,7 +193,9 @@ static bool forks(struct coarse *v, bool *more)
 		v->c->fn->work += g->nb;
 		if (compile_too_much(v->c->fn) || !walk(v, b, f))
 			return false;
-		for (i = 0; i < f->n; i++)
+		if (f->loops && !coarse_guard(v, f))
+			return false;
+		for (i = 0; i < f->n && !f->loops; i++)
 			v->forked[f->block[i]] = 1;
 		*v->last = f;
 		v->last = &f->next;
@@ -257,6 +245,21 @@ static bool may(const struct coarse *v, const struct insn *in)
 	}
 }
 
+static void count_here(struct coarse *v)
+{
+	const struct cfg *g = v->g;
+	u32 at, k;
+
+	v->back = cfg_zeroes(v->g, g->nb * sizeof(u32));
+	v->forth = cfg_zeroes(v->g, g->nb * sizeof(u32));
+	for (at = g->left; at < g->nb; at++) {
+		const struct block *b = &g->b[g->order[at]];
+
+		for (k = 0; k < b->nsucc; k++)
+			++*(g->b[b->succ[k]].order <= b->order ? &v->back[b->succ[k]] : &v->forth[b->succ[k]]);
+	}
+}
+
 /* Which registers are own? False: it may not be. */
 static bool look(struct coarse *v)
 {
@@ -277,7 +280,12 @@ static bool look(struct coarse *v)
 	if (c->fn->further > MOST || COARSE * v->apart > SHARED_MOST || COARSE * v->frames > LOCAL_MOST)
 		return false;
 	v->own = cfg_zeroes(v->g, c->nregs + 1);
+	v->end = v->g->nb;
+	v->seen = cfg_zeroes(v->g, v->g->nb * sizeof(u32));
+	v->stack = cfg_zeroes(v->g, v->g->nb * sizeof(u32));
 	v->forked = cfg_zeroes(v->g, v->g->nb);
+	v->guarded = cfg_zeroes(v->g, v->g->nb);
+	count_here(v);
 	v->last = &v->forks;
 	while (more)
 		if (!spread(v) || !forks(v, &more))
@@ -353,10 +361,12 @@ enum pays coarsen_pays(struct cfg *g)
 /* ---- the others' ---------------------------------------------------------------------------------- */
 
 /* What block k of the row has in the place of register o. */
-static u32 others(struct coarse *v, u32 o, u32 k)
+u32 coarse_others(struct coarse *v, u32 o, u32 k)
 {
 	u32 *to;
 
+	if (v->named && o != OPND_NONE && !(o & OPND_CONST) && v->named[o])
+		return v->named[o];
 	if (!k || !is_own(v, o))
 		return o;
 	to = &v->other[(k - 1) * v->n + o];
@@ -384,7 +394,7 @@ static void append_sum(struct coarse *v, struct insn in, u64 n)
 	cfg_append(v->g, &add);
 }
 
-static void append(struct coarse *v, u32 at, u32 k)
+void coarse_append(struct coarse *v, u32 at, u32 k)
 {
 	struct insn in = v->c->code[at];
 	u64 far;
@@ -392,8 +402,8 @@ static void append(struct coarse *v, u32 at, u32 k)
 
 	for (i = 0; i < 6; i++)
 		if ((in.def | in.use) >> i & 1)
-			in.o[i] = others(v, in.o[i], k);
-	in.guard = others(v, in.guard, k);
+			in.o[i] = coarse_others(v, in.o[i], k);
+	in.guard = coarse_others(v, in.guard, k);
 	in.twin = (u8)k;
 	far = (u64)k * (in.space == SPACE_SHARED ? v->apart : v->frames);
 	if (k && in.kind == K_SREG && in.sub == SR_CTAID_X) {
@@ -412,10 +422,10 @@ static void piece_ends(struct coarse *v)
 	u32 i, k;
 
 	for (i = 0; i < v->nonce; i++)
-		append(v, v->once[i], 0);
+		coarse_append(v, v->once[i], 0);
 	for (k = 0; k <= v->c->fn->further; k++)
 		for (i = 0; i < v->neach; i++)
-			append(v, v->each[i], k);
+			coarse_append(v, v->each[i], k);
 	v->nonce = v->neach = 0;
 	v->stored = v->touched = false;
 	v->piece++;
@@ -460,6 +470,7 @@ static void rewrite(struct coarse *v, u32 no)
 {
 	struct block *b = &v->g->b[no];
 	u32 start = v->c->ncode, fall = v->c->code[b->end - 1].fall, i;
+	const struct fork *f;
 
 	v->piece++;
 	for (i = b->start; i < b->end; i++) {
@@ -467,7 +478,14 @@ static void rewrite(struct coarse *v, u32 no)
 
 		if (stays(in)) {
 			piece_ends(v);
-			append(v, i, 0);
+			for (f = v->forks; f && !(f->loops && f->from == no && i + 1 == b->end); f = f->next)
+				;
+			if (f) {
+				fall = f->head;
+				coarse_guard_all(v, f, i);
+			} else {
+				coarse_append(v, i, 0);
+			}
 		} else if (for_each(v, in, no)) {
 			note_read(v, in);
 			v->each[v->neach++] = i;
@@ -497,7 +515,7 @@ static u32 leads(const struct fork *f, const u32 *to, u32 b, u32 behind)
 }
 
 /* Block b is as block like was, of copy k: its ways lead to the copy's blocks, or behind it. */
-static void lead(struct coarse *v, u32 b, u32 like, const struct fork *f, const u32 *to, u32 behind)
+void coarse_lead(struct coarse *v, u32 b, u32 like, const struct fork *f, const u32 *to, u32 behind)
 {
 	struct block *n = &v->g->b[b];
 	const struct block *was = &v->g->b[like];
@@ -527,14 +545,14 @@ static void fork_out(struct coarse *v, const struct fork *f)
 	}
 	for (k = 1; k <= more; k++) {
 		g->b[head[k]].start = v->c->ncode;
-		append(v, g->b[f->from].end - 1, k);
+		coarse_append(v, g->b[f->from].end - 1, k);
 		g->b[head[k]].end = v->c->ncode;
 		for (i = 0; i < f->n; i++) {
 			const struct block *was = &g->b[f->block[i]];
 
 			g->b[to[k][i]].start = v->c->ncode;
 			for (at = was->start; at < was->end; at++)
-				append(v, at, k);
+				coarse_append(v, at, k);
 			g->b[to[k][i]].end = v->c->ncode;
 		}
 	}
@@ -543,8 +561,8 @@ static void fork_out(struct coarse *v, const struct fork *f)
 		u32 behind = k < more ? head[k + 1] : f->join;
 
 		for (i = 0; i < f->n; i++)
-			lead(v, to[k][i], f->block[i], f, to[k], behind);
-		lead(v, head[k], f->from, f, to[k], behind);
+			coarse_lead(v, to[k][i], f->block[i], f, to[k], behind);
+		coarse_lead(v, head[k], f->from, f, to[k], behind);
 	}
 }
 
@@ -578,15 +596,18 @@ void coarsen(struct cfg *g)
 	v.once = cfg_zeroes(g, most * sizeof(u32));
 	v.each = cfg_zeroes(g, most * sizeof(u32));
 	for (f = v.forks; f; f = f->next)
-		more += v.forked[f->from] ? 0 : v.c->fn->further * (1 + f->n);
+		more += v.forked[f->from] ? 0 : (v.c->fn->further + f->loops) * (1 + f->n);
 	blocks = cfg_zeroes(g, (g->nb + more) * sizeof(*blocks));
 	memcpy(blocks, g->b, g->nb * sizeof(*blocks));
 	g->b = blocks;
-	for (b = g->left; b < g->nb; b++)
+	for (f = v.forks; f; f = f->next)
+		if (f->loops)
+			coarse_guard_out(&v, f);
+	for (b = g->left; b < v.end; b++)
 		if (!v.forked[g->order[b]])
 			rewrite(&v, g->order[b]);
 	for (f = v.forks; f; f = f->next)
-		if (!v.forked[f->from])
+		if (!v.forked[f->from] && !f->loops)
 			fork_out(&v, f);
 	count_ways(g);
 	g->c->others = v.other;
