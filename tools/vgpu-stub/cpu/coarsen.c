@@ -166,7 +166,8 @@ static bool walk(struct coarse *v, u32 b, struct fork *f)
 		f->block[f->n++] = x;
 		had += v->back[x];
 		n--;
-		if (!opens(v, x, f, &n, &back))
+		/* where nothing is open any more, loops have no end, and ways never meet */
+		if (!opens(v, x, f, &n, &back) || !n)
 			return false;
 	}
 }

@@ -139,20 +139,20 @@ static bool written_outside(const struct coarse *v, const struct fork *f, u32 o)
 /* What copy k calls by another name begins with what it was. */
 static void append_names(struct coarse *v, const struct fork *f, u32 n, u32 k)
 {
-	u32 o, was, name;
+	u32 o, was, to;
 
 	for (o = 0; o < n; o++) {
 		u8 w = v->c->regs[o].w;
 
-		if (!(name = v->named[o]) || !written_outside(v, f, o))
+		if (!(to = v->named[o]) || !written_outside(v, f, o))
 			continue;
 		v->named[o] = 0;
 		was = coarse_others(v, o, k);
-		v->named[o] = name;
+		v->named[o] = to;
 		if (w == 2)
-			emit_pred(v->c, PRED_MOV, name, was, false, OPND_NONE, false);
+			emit_pred(v->c, PRED_MOV, to, was, false, OPND_NONE, false);
 		else
-			emit_lane(v->c, NULL, LOP_MOV, w ? T_U64 : T_U32, w, name, was, OPND_NONE, OPND_NONE);
+			emit_lane(v->c, NULL, LOP_MOV, w ? T_U64 : T_U32, w, to, was, OPND_NONE, OPND_NONE);
 		v->c->code[v->c->ncode - 1].line = v->c->code[v->g->b[f->from].end - 1].line;
 	}
 }
