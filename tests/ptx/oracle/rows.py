@@ -14,7 +14,7 @@ from loops import M32, Program, sx, THREADS, WORDS
 
 BLOCKS = (4, 6, 8)
 START = 0x1234567     # of %acc, which is a block's own: a register that holds the same is one with it to who looks for what is made twice
-LONG = 480            # lines: strips' code of four blocks in one may be more than they take
+LONG = 360            # lines: strips' code of four blocks in one may be more than they take
 SHIFTS = (1, 2, 5, 16, 31)
 
 
@@ -156,7 +156,9 @@ class Rows(Program):
         return out
 
     def between(self):
-        r, k = self.r, self.r.choice(("shared", "shared", "shared", "shfl", "shfl", "vote", "count", "sum"))
+        r, k = self.r, self.r.choice(("shared", "shared", "shared", "shfl", "shfl", "vote", "count", "sum", "warps"))
+        if k == "warps":
+            return self.warps()
         d = None
         if k in ("shared", "shfl", "vote", "count"):
             self.last["r"] += 1
@@ -164,6 +166,17 @@ class Rows(Program):
             self.here["r"].append(d)
         s = self.any("r") if k != "vote" else self.any("p")
         return (k, d, s if s != d else "%acc", r.choice((1, 3, 16, 31, 40)), self.any("r") if k == "sum" else None)
+
+    def warps(self):
+        """For those warps that have something to do, as `if (row < n) for ...` says it where each has a row: a loop at times, and a sum by shuffles."""
+        r, most = self.r, self.r.choice((0, 1, 2 * self.blocks, self.r.randrange(2 * self.blocks)))
+        were = {k: len(v) for k, v in self.here.items()}
+        b = [*([self.counted(1, r.randint(1, 4))] if r.random() < .7 else []), *[self.sregs(self.one()) for _ in range(r.randrange(2))]]
+        s = self.any("r")
+        for k in self.here:
+            del self.here[k][were[k]:]
+        self.last["p"] += 1
+        return ("warps", "%%p%d" % self.last["p"], s, r.choice((1, 8, 16)), b, most)
 
     # ---- its text
     def part(self, p, o):
@@ -180,6 +193,11 @@ class Rows(Program):
         elif k == "shared":
             o += ["\tst.shared.u32 [%mine], " + p[2] + ";", "\tbar.sync 0;", "\tadd.u32 %%x1, %%at, %d;" % p[3], "\tand.b32 %%x1, %%x1, %d;" % (THREADS - 1),
                   "\tshl.b32 %x1, %x1, 2;", "\tadd.u32 %x1, %x1, %base;", "\tld.shared.u32 " + p[1] + ", [%x1];", "\tbar.sync 0;"]
+        elif k == "warps":
+            out = self.label()
+            o += ["\tmov.u32 %x1, %ctaid.x;", "\tshl.b32 %x1, %x1, 1;", "\tshr.u32 %y1, %at, 5;", "\tadd.u32 %x1, %x1, %y1;", "\tsetp.ge.u32 %s, %%x1, %d;" % (p[1], p[5]), "\t@%s bra %s;" % (p[1], out)]
+            self.text(p[4], o)
+            o += ["\tshfl.sync.bfly.b32 %%x1, %s, %d, 31, -1;" % (p[2], p[3]), "\tmad.lo.u32 %acc, %acc, 31, %x1;", out + ":"]
         elif k == "shfl":
             o.append("\tshfl.sync.bfly.b32 %s, %s, %d, 31, -1;" % (p[1], p[2], p[3] & 31))
         elif k == "vote":
@@ -199,6 +217,16 @@ class Rows(Program):
             for _ in range(p[1]):
                 for x in p[2]:
                     self.play(x, threads, block, sums)
+        elif k == "warps":
+            for w in range(THREADS // 32):
+                mine = threads[32 * w:32 * w + 32] if 2 * block["at"] + w < p[5] else []
+                for t in threads[32 * w:32 * w + 32]:
+                    t[p[1]] = int(not mine)
+                for t in mine:
+                    self.run(p[4], t)
+                v = [t[p[2]] for t in mine]
+                for i, t in enumerate(mine):
+                    t["%acc"] = t["%acc"] * 31 + v[i ^ p[3]] & M32
         elif k == "sum":
             for t in threads:
                 sums[t[p[4]] & 3] = sums[t[p[4]] & 3] + t[p[2]] & M32
@@ -224,7 +252,7 @@ class Rows(Program):
     def case(self, seed):
         want, sums = [], [0] * 4
         for b in range(self.blocks):
-            threads, block = [], {"count": 0}
+            threads, block = [], {"count": 0, "at": b}
             for tid in range(THREADS):
                 x, y = tid % self.shape[0], tid // self.shape[0]
                 threads.append({"%r1": x, "%r2": y, "%r3": self.n, "%r4": self.m, "%r5": b, "%tid.x": x, "%tid.y": y, "%ntid.x": self.shape[0], "%acc": START, "%kept": [0] * 8})

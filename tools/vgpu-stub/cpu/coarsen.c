@@ -109,15 +109,16 @@ static bool spread(struct coarse *v)
 
 static const struct insn *last_of(const struct coarse *v, u32 b) { return &v->c->code[v->g->b[b].end - 1]; }
 
-/* Lanes, or warps, wait for each other at in, or end. */
-static bool meets(const struct insn *in)
+/* Lanes of a warp wait for each other at in: 1; warps do, or lanes end: 2. */
+static int meets(const struct insn *in)
 {
 	switch ((enum kind)in->kind) {
-	case K_BAR: case K_WARPSYNC: case K_MEMBAR: case K_ACTIVEMASK: case K_SHFL: case K_VOTE: case K_MATCH: case K_REDUX: case K_TENSOR:
-	case K_RET: case K_EXIT:
-		return true;
+	case K_WARPSYNC: case K_SHFL: case K_VOTE: case K_MATCH: case K_REDUX:
+		return 1;
+	case K_BAR: case K_MEMBAR: case K_ACTIVEMASK: case K_TENSOR: case K_RET: case K_EXIT:
+		return 2;
 	default:
-		return false;
+		return 0;
 	}
 }
 
@@ -146,6 +147,7 @@ static bool walk(struct coarse *v, u32 b, struct fork *f)
 
 	f->from = b;
 	f->n = 0;
+	f->meets = 0;
 	if (!opens(v, b, f, &n, &back))
 		return false;
 	for (at = g->b[b].order + 1;; at++) {
@@ -155,14 +157,13 @@ static bool walk(struct coarse *v, u32 b, struct fork *f)
 		if (n == 1) {
 			f->join = x;
 			f->loops = back;
-			return back == had;
+			return back == had && f->meets <= 1;
 		}
 		size += g->b[x].end - g->b[x].start;
 		if (f->n == FORK_MOST || size > FORK_LONGEST || v->ways[x] != v->forth[x])
 			return false;
 		for (i = g->b[x].start; i < g->b[x].end; i++)
-			if (meets(&v->c->code[i]))
-				return false;
+			f->meets |= meets(&v->c->code[i]);
 		f->block[f->n++] = x;
 		had += v->back[x];
 		n--;
@@ -342,12 +343,17 @@ static bool loop_pays(struct coarse *v, u32 from, u32 last)
 enum pays coarsen_pays(struct cfg *g)
 {
 	struct coarse v = { .g = g, .c = g->c };
+	const struct fork *f;
 	u32 b, i, n = 0;
 
 	if (!look(&v))
 		return COARSE_NOT;
 	if (jit_coarse)
 		return COARSE_PAYS;
+	/* copies take room, and votes time: a trial says whether it is worth them */
+	for (f = v.forks; f; f = f->next)
+		if (f->loops)
+			return COARSE_MAY;
 	v.heavy = cfg_zeroes(g, g->c->nregs + 1);
 	for (b = g->left; b < g->nb; b++) {
 		const struct block *at = &g->b[g->order[b]];

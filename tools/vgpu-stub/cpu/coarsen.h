@@ -10,7 +10,8 @@
 #define FORK_MOST 32u           /* blocks of code of a fork */
 
 /* An own branch, the last instruction of block from, and the blocks between it and join, in order. One whose branch lies in another is a part of that. */
-struct fork { struct fork *next; u32 from, join, n, block[FORK_MOST], head; bool loops; };       /* loops: a guard; head: the first block of its copies */
+struct fork { struct fork *next; u32 from, join, n, block[FORK_MOST], head; bool loops; int meets; };
+/* loops: a guard; head: the first block of its copies; meets: lanes of a warp do, in it */
 
 struct coarse {
 	struct cfg *g;

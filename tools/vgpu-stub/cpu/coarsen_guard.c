@@ -17,6 +17,8 @@
  * What is written behind a guard and alive where its ways meet is own: each block's says whether. All else that is written there has a name of its own in each copy, which
  * begins with what was there before: copies would count on where the one before has ended, and registers would be taken for all of the function.
  *
+ * Where lanes of a warp meet behind a guard (a sum by shuffles), they go the one way or the other together: their votes say which. No lane that they wait for is elsewhere then.
+ *
  * In: a fork that has loops; blocks in order. Out: the copies' blocks, at the end; the branch.
  */
 #include "coarsen.h"
@@ -204,6 +206,15 @@ void coarse_guard_all(struct coarse *v, const struct fork *f, u32 at)
 	br.guard = new_reg(v->c, T_PRED);
 	for (k = 1; k <= v->c->fn->further; k++)
 		emit_pred(v->c, neg ? PRED_OR : PRED_AND, br.guard, k == 1 ? p : br.guard, false, coarse_others(v, p, k), false)->line = br.line;
+	if (f->meets) {
+		struct insn *vote;
+
+		p = br.guard;
+		br.guard = new_reg(v->c, T_PRED);
+		vote = emit_pred(v->c, neg ? VOTE_ANY : VOTE_ALL, br.guard, p, false, konst(v->c, ~0u, 0), false);
+		vote->kind = K_VOTE;
+		vote->line = br.line;
+	}
 	br.gneg = neg;
 	br.taken = succ[0] = in;
 	br.fall = succ[1] = f->head;
