@@ -17,7 +17,8 @@
  * What is written behind a guard and alive where its ways meet is own: each block's says whether. All else that is written there has a name of its own in each copy, which
  * begins with what was there before: copies would count on where the one before has ended, and registers would be taken for all of the function.
  *
- * Where lanes of a warp meet behind a guard (a sum by shuffles), they go the one way or the other together: their votes say which. No lane that they wait for is elsewhere then.
+ * Where lanes of a warp meet behind a guard (a sum by shuffles), they go the one way or the other together: their votes say which. Apart they would meet from two places, which is C's work
+ * each time.
  *
  * In: a fork that has loops; blocks in order. Out: the copies' blocks, at the end; the branch.
  */
