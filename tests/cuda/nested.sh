@@ -78,7 +78,7 @@ for p; do
 	args=''
 	[[ $p == *:* ]] && args=${p#*:} p=${p%%:*}
 	[ -x "$B/e2e/$p" ] || { say 1 "$p" "not built"; continue; }
-	out=$(E2E_ENGINE_CUDA=1 VGPU_AGENT="$dir/agent2" timeout -k 2 60 "$B/e2e/$p" $args 2>&1 </dev/null)
+	out=$(E2E_ENGINE_CUDA=1 VGPU_AGENT="$dir/agent2" timeout -k 2 240 "$B/e2e/$p" $args 2>&1 </dev/null)
 	st=$?
 	if [ $st = 77 ]; then echo "skip cuda/nested/$p $(tail -n 1 <<<"$out")"; else say $st "$p" "(exit $st) $(tail -n 1 <<<"$out")"; fi
 done
