@@ -14,8 +14,8 @@
  *     after some rounds: put away again, on with the next warp as strip 3 of this one does (s_turn())
  *
  * So nothing is done that ordinary code has to know of: each strip stands at the loop's first block after some rounds of its own. A strip's vectors
- * are only put back when its round is over, and what follows a round's first store is rows that all lanes have: one that is not there ends the grid. Where there are registers enough, the
- * vectors of all four strips stay in them for the whole turn ("stay"): a sum's round is a load and an addition for each.
+ * are only put back when its round is over, and what follows a round's first store is rows that all lanes have: one that is not there ends the grid.
+ * Where there are registers enough, the vectors of all four strips stay in them for the whole turn (stay.c): a sum's round is a load and an addition for each.
  *
  * In: loops with sblock.turn, behind all blocks' code. Out: code; sblock.round, round_exit.
  */

@@ -22,7 +22,7 @@
  *   between.c what lies between two such places, for all strips at once
  *   park.c    scalars of strips that are not running
  *   address.c addresses lane by lane; index.c: those that are a scalar and an index
- *   hold.c    vectors that stay in registers where strips meet
+ *   hold.c    vectors that stay in registers where strips meet; stay.c: those of all strips of a warp while a loop goes round
  *   row.c     rows that show when code runs
  *   some.c    rows of shared memory of which some lanes have their places in it
  *   fold.c    rows that arithmetic reads itself
