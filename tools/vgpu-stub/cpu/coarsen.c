@@ -479,20 +479,20 @@ static void rewrite(struct coarse *v, u32 no)
 	u32 start = v->c->ncode, fall = v->c->code[b->end - 1].fall, i;
 	const struct fork *f;
 
+	/* its branch, if that is a guard's */
+	for (f = v->forks; f && !(f->loops && f->from == no); f = f->next)
+		;
 	v->piece++;
 	for (i = b->start; i < b->end; i++) {
 		const struct insn *in = &v->c->code[i];
 
-		if (stays(in)) {
+		if (f && i + 1 == b->end) {
 			piece_ends(v);
-			for (f = v->forks; f && !(f->loops && f->from == no && i + 1 == b->end); f = f->next)
-				;
-			if (f) {
-				fall = f->head;
-				coarse_guard_all(v, f, i);
-			} else {
-				coarse_append(v, i, 0);
-			}
+			fall = f->head;
+			coarse_guard_all(v, f, i);
+		} else if (stays(in)) {
+			piece_ends(v);
+			coarse_append(v, i, 0);
 		} else if (for_each(v, in, no)) {
 			note_read(v, in);
 			v->each[v->neach++] = i;
@@ -508,6 +508,17 @@ static void rewrite(struct coarse *v, u32 no)
 		cfg_nop(&v->c->code[i]);
 	b->start = start;
 	b->end = v->c->ncode;
+}
+
+void coarse_copy(struct coarse *v, u32 b, u32 like, u32 k)
+{
+	const struct block *was = &v->g->b[like];
+	u32 at;
+
+	v->g->b[b].start = v->c->ncode;
+	for (at = was->start; at < was->end; at++)
+		coarse_append(v, at, k);
+	v->g->b[b].end = v->c->ncode;
 }
 
 /* What copy k has of the way to block b: a block of the fork's own, or where all of its ways lead. */
@@ -543,7 +554,7 @@ void coarse_lead(struct coarse *v, u32 b, u32 like, const struct fork *f, const 
 static void fork_out(struct coarse *v, const struct fork *f)
 {
 	struct cfg *g = v->g;
-	u32 head[MOST + 1], to[MOST + 1][FORK_MOST], k, i, at, more = v->c->fn->further;
+	u32 head[MOST + 1], to[MOST + 1][FORK_MOST], k, i, more = v->c->fn->further;
 
 	for (k = 0; k <= more; k++) {
 		head[k] = k ? g->nb++ : f->from;
@@ -554,14 +565,8 @@ static void fork_out(struct coarse *v, const struct fork *f)
 		g->b[head[k]].start = v->c->ncode;
 		coarse_append(v, g->b[f->from].end - 1, k);
 		g->b[head[k]].end = v->c->ncode;
-		for (i = 0; i < f->n; i++) {
-			const struct block *was = &g->b[f->block[i]];
-
-			g->b[to[k][i]].start = v->c->ncode;
-			for (at = was->start; at < was->end; at++)
-				coarse_append(v, at, k);
-			g->b[to[k][i]].end = v->c->ncode;
-		}
+		for (i = 0; i < f->n; i++)
+			coarse_copy(v, to[k][i], f->block[i], k);
 	}
 	/* the originals last: the copies' edges are made of theirs */
 	for (k = more + 1; k-- > 0;) {

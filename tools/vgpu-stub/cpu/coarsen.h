@@ -21,6 +21,7 @@ struct coarse {
 	u8 *forked;             /* by block: in a fork */
 	u8 *guarded;            /* by block: behind a guard */
 	u32 *back, *forth;      /* by block: ways that lead back to it; on to it */
+	u8 *mark;               /* by register: what it is to copies of a guarded way */
 	u32 *named;             /* by register: what it is called in a guarded way's copy; NULL: none is made now */
 	u32 *ways;              /* by block: ways into it from a fork that is looked at */
 	u8 *heavy;              /* by register: made of what was loaded */
@@ -36,6 +37,7 @@ struct coarse {
 /* coarsen.c */
 u32 coarse_others(struct coarse *v, u32 o, u32 k);      /* what block k of the row has in the place of register o */
 void coarse_append(struct coarse *v, u32 at, u32 k);    /* the instruction, for block k */
+void coarse_copy(struct coarse *v, u32 b, u32 like, u32 k);       /* block b is the code of block like, for block k of the row */
 void coarse_lead(struct coarse *v, u32 b, u32 like, const struct fork *f, const u32 *to, u32 behind);
 
 /* coarsen_guard.c */

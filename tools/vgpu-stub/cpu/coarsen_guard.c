@@ -34,16 +34,6 @@ bool coarse_within(const struct fork *f, u32 b)
 	return i < f->n;
 }
 
-static bool names(const struct insn *in, u8 fields, u32 o)
-{
-	u32 k;
-
-	for (k = 0; k < 6; k++)
-		if ((fields >> k & 1) && in->o[k] == o)
-			return true;
-	return false;
-}
-
 /* What block b does with register o first: reads it (1), writes it whatever happens (0), or neither (-1). */
 static int does(const struct coarse *v, u32 b, u32 o)
 {
@@ -52,9 +42,9 @@ static int does(const struct coarse *v, u32 b, u32 o)
 	for (i = v->g->b[b].start; i < v->g->b[b].end; i++) {
 		const struct insn *in = &v->c->code[i];
 
-		if (names(in, in->use, o) || in->guard == o)
+		if (insn_reads(in, o))
 			return 1;
-		if (names(in, in->def, o) && in->guard == OPND_NONE)
+		if (insn_writes(in, o) && in->guard == OPND_NONE)
 			return 0;
 	}
 	return -1;
@@ -83,7 +73,7 @@ static bool alive_behind(struct coarse *v, const struct fork *f, u32 o)
 	return false;
 }
 
-/* Registers that the fork writes, each once: f(v, o). */
+/* each(v, f, o) for registers that the fork writes, once for each. */
 static void written(struct coarse *v, const struct fork *f, u8 *seen, void (*each)(struct coarse *, const struct fork *, u32))
 {
 	u32 i, at, k;
@@ -122,68 +112,68 @@ bool coarse_guard(struct coarse *v, const struct fork *f)
 	return !compile_too_much(v->c->fn);
 }
 
-static void name(struct coarse *v, const struct fork *f, u32 o)
-{
-	if (!alive_behind(v, f, o))
-		v->named[o] = new_reg_like(v->c, o);
-}
-
 static bool written_outside(const struct coarse *v, const struct fork *f, u32 o)
 {
 	u32 at, i;
 
 	for (at = v->g->left; at < v->end; at++)
 		for (i = v->g->b[v->g->order[at]].start; !coarse_within(f, v->g->order[at]) && i < v->g->b[v->g->order[at]].end; i++)
-			if (names(&v->c->code[i], v->c->code[i].def, o))
+			if (insn_writes(&v->c->code[i], o))
 				return true;
 	return false;
 }
 
-/* What copy k calls by another name begins with what it was. */
+enum { ALIVE, NEW, BEGUN };     /* to a copy: everybody's; its own; its own, and it had a value before */
+
+static void mark(struct coarse *v, const struct fork *f, u32 o)
+{
+	v->mark[o] = alive_behind(v, f, o) ? ALIVE : written_outside(v, f, o) ? BEGUN : NEW;
+}
+
+/* Names for copy k, of n registers; what had a value begins with that. */
 static void append_names(struct coarse *v, const struct fork *f, u32 n, u32 k)
 {
-	u32 o, was, to;
+	u32 o, was, to, *named = cfg_zeroes(v->g, (n + 1) * sizeof(u32));
 
+	v->named = NULL;
 	for (o = 0; o < n; o++) {
 		u8 w = v->c->regs[o].w;
 
-		if (!(to = v->named[o]) || !written_outside(v, f, o))
+		if (v->mark[o] == ALIVE)
 			continue;
-		v->named[o] = 0;
+		to = named[o] = new_reg_like(v->c, o);
+		if (v->mark[o] == NEW)
+			continue;
 		was = coarse_others(v, o, k);
-		v->named[o] = to;
 		if (w == 2)
 			emit_pred(v->c, PRED_MOV, to, was, false, OPND_NONE, false);
 		else
 			emit_lane(v->c, NULL, LOP_MOV, w ? T_U64 : T_U32, w, to, was, OPND_NONE, OPND_NONE);
 		v->c->code[v->c->ncode - 1].line = v->c->code[v->g->b[f->from].end - 1].line;
 	}
+	v->named = named;
 }
 
 /* Copies of what is behind a guard, one for each block, each behind a copy of the branch. The code itself is as it was. */
 void coarse_guard_out(struct coarse *v, struct fork *f)
 {
 	struct cfg *g = v->g;
-	u32 head[MOST + 1], to[MOST + 1][FORK_MOST], k, i, at, n = v->c->nregs, more = v->c->fn->further;
+	u32 head[MOST + 1], to[MOST + 1][FORK_MOST], k, i, n = v->c->nregs, more = v->c->fn->further;
 
 	for (k = 0; k <= more; k++) {
 		head[k] = g->nb++;
 		for (i = 0; i < f->n; i++)
 			to[k][i] = g->nb++;
 	}
+	v->mark = cfg_zeroes(g, n + 1);
+	written(v, f, cfg_zeroes(g, n + 1), mark);
 	for (k = 0; k <= more; k++) {
-		v->named = cfg_zeroes(g, (n + 1) * sizeof(u32));
-		written(v, f, cfg_zeroes(g, n + 1), name);
 		g->b[head[k]].start = v->c->ncode;
 		append_names(v, f, n, k);
 		coarse_append(v, g->b[f->from].end - 1, k);
 		g->b[head[k]].end = v->c->ncode;
-		for (i = 0; i < f->n; i++) {
-			g->b[to[k][i]].start = v->c->ncode;
-			for (at = g->b[f->block[i]].start; at < g->b[f->block[i]].end; at++)
-				coarse_append(v, at, k);
-			g->b[to[k][i]].end = v->c->ncode;
-		}
+		for (i = 0; i < f->n; i++)
+			coarse_copy(v, to[k][i], f->block[i], k);
 	}
 	for (k = 0; k <= more; k++) {
 		u32 behind = k < more ? head[k + 1] : f->join;

@@ -552,7 +552,7 @@ void s_warps(struct scomp *c)
 		}
 	}
 	for (b = 0; b < c->nb && !c->bad; b++)
-		if (ws.p[b].at && begins(c, b) && (b || ws.p[b].wanted))
+		if (ws.p[b].at && begins(c, b))
 			warp_way_in(c, &ws, b);
 	for (i = 0; i < ws.njumps && !c->bad; i++) {
 		if (ws.jump[i].to == TO_MEET) {
