@@ -60,6 +60,8 @@ struct rig_piece {
 	int gone;
 };
 
+#define RIG_MAPPED 256u
+
 struct rig {
 	struct engine *engine;
 	struct engine_env env;
@@ -77,6 +79,8 @@ struct rig {
 	struct canaries canaries;
 	struct rig_piece piece[RIG_PIECES];
 	unsigned pieces;
+	struct { uint64_t at, bytes; } mapped[RIG_MAPPED];      /* the first of what it has mapped: engine_env.allocation */
+	unsigned nmapped;
 };
 
 /* How the engines that are opened from now on run kernels. */
@@ -85,6 +89,8 @@ static uint32_t rig_mode = ENGINE_MODE_AUTO;
 /* Where the JIT's code is left to the interpreter and entered again, by seed (jit.h); 0: nowhere but where it must be. */
 extern uint32_t jit_stress, jit_patience, jit_coarse;
 extern uint64_t launch_coarse;
+/* Clock ticks of a grid for a byte of each worker that keeps sums; how many words were brought home (tally.c) */
+extern uint64_t tally_worth, tally_brought;
 
 /* Buffers' last pages are watched: not where kernels may write anywhere in the span. */
 static __attribute__((unused)) int rig_watch_buffers = 1;
@@ -185,6 +191,19 @@ static void rig_print(void *owner, const char *text, size_t bytes)
 	pthread_mutex_unlock(&r->lock);
 }
 
+static uint64_t rig_allocation(void *owner, uint64_t address, uint64_t *base, int *plain)
+{
+	struct rig *r = owner;
+
+	*plain = 1;
+	for (unsigned i = 0; i < r->nmapped; i++)
+		if (address - r->mapped[i].at < r->mapped[i].bytes) {
+			*base = r->mapped[i].at;
+			return r->mapped[i].bytes;
+		}
+	return 0;
+}
+
 static inline double rig_clock(clockid_t which)
 {
 	struct timespec t;
@@ -234,6 +253,7 @@ RIG_CALL int rig_open(struct rig *r, unsigned cores, unsigned cc_major, unsigned
 		.sm_count = 2, .shared_per_block_optin = 99u << 10, .memory_limit = RIG_MEMORY,
 		.code_bytes = RIG_CODE, .mode = rig_mode,
 		.owner = r, .done = rig_done, .fault = rig_fault, .print = rig_print,
+		.allocation = rig_allocation,
 	};
 	st = engine_cpu.open(&r->env, &r->engine);
 	if (st) {
@@ -286,6 +306,10 @@ static void *rig_map(struct rig *r, uint64_t at, size_t bytes, size_t whole)
 		canary_slack(&r->canaries, (unsigned char *)p + bytes, whole - bytes);
 	if (r->engine)
 		engine_cpu.note_alloc(r->engine, (uint64_t)(uintptr_t)p, bytes, 1);
+	if (r->nmapped < RIG_MAPPED) {
+		r->mapped[r->nmapped].at = (uint64_t)(uintptr_t)p;
+		r->mapped[r->nmapped++].bytes = whole;
+	}
 	return p;
 }
 

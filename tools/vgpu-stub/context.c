@@ -390,6 +390,7 @@ static uint32_t boot_engine(struct ctx *c)
 		.owner = c,
 		.wake = wake,
 		.wanted = ctx_wanted,
+		.allocation = ctx_mem_at,
 		.done = ctx_stream_done,
 		.fault = ctx_fault,
 		.print = ctx_print,

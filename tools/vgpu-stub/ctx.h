@@ -287,6 +287,8 @@ uint32_t ctx_commit_step(struct ctx *c);
 uint32_t ctx_mem_alloc(struct ctx *c, uint64_t va, uint64_t bytes, uint64_t asked);
 uint32_t ctx_mem_free(struct ctx *c, uint64_t va, uint64_t bytes);
 /* Window memory will lie there as well: false where something is, or the device's memory is not ours to place. */
+/* Of owner, a struct ctx: engine_env.allocation */
+uint64_t ctx_mem_at(void *owner, uint64_t address, uint64_t *base, int *plain);
 int ctx_mem_may_share(struct ctx *c, uint64_t va, uint64_t bytes);
 void ctx_mem_shared(struct ctx *c, uint64_t va, uint64_t bytes);
 uint32_t ctx_mem_heap(struct ctx *c, uint64_t va, uint64_t bytes);

@@ -403,6 +403,25 @@ uint32_t ctx_mem_free(struct ctx *c, uint64_t va, uint64_t bytes)
 	return VGPU_ST_OK;
 }
 
+uint64_t ctx_mem_at(void *owner, uint64_t address, uint64_t *base, int *plain)
+{
+	const struct ctx *c = owner;
+	uint32_t i = find(&c->mem, address);
+
+	if (i < c->mem.n && address >= c->mem.r[i].va) {
+		*base = c->mem.r[i].va;
+		*plain = c->mem.r[i].kind == CTX_ALLOC;
+		return c->mem.r[i].bytes;
+	}
+	for (i = 0; i < c->segments; i++)
+		if (address - c->segment[i].va < c->segment[i].bytes) {
+			*base = c->segment[i].va;
+			*plain = 0;
+			return c->segment[i].bytes;
+		}
+	return 0;
+}
+
 int ctx_mem_may_share(struct ctx *c, uint64_t va, uint64_t bytes)
 {
 	return !c->ops->memory && c->mem.n < CTX_RANGES && is_free(&c->mem, va, bytes) && tables_room(c, va, bytes);

@@ -60,6 +60,11 @@ struct engine_env {
 	void (*wake)(void *owner);
 	/* The dispatcher asks in the middle of launch(): is somebody else waiting for it? NULL: nobody. */
 	int (*wanted)(void *owner);
+	/*
+	 * The dispatcher asks at a launch: which memory of the span has this address? Its bytes, and where it begins; 0: none, or nobody knows. plain: an
+	 * allocation of this context that nobody outside of it writes to or reads. NULL: nobody knows of any.
+	 */
+	uint64_t (*allocation)(void *owner, uint64_t address, uint64_t *base, int *plain);
 	/* A pending launch has ended (all blocks done, or a fault). Any engine thread. */
 	void (*done)(void *owner, uint64_t cookie, uint32_t status);
 	/* Once per faulting launch, before its done(). Any engine thread. */

@@ -26,6 +26,7 @@
 #include "vgpu.h"
 
 #define POOL_BYTES (320u << 20)
+#define MAX_TAKEN 64u
 #define CORES_MAX 64
 #define MIN_ROUNDS 7
 #define MAX_ROUNDS 2000
@@ -34,6 +35,8 @@
 static struct local engine;
 static char *pool;
 static size_t pool_used;
+static struct { char *at; size_t bytes; } taken[MAX_TAKEN];
+static unsigned ntaken;
 
 static struct { const char *name; uint32_t id; } modules[16];
 static struct { const char *kernel; uint32_t fn; struct engine_func_info info; } found[16];
@@ -55,7 +58,22 @@ void *take(struct kb *b, size_t bytes)
 	}
 	pool_used += bytes;
 	memset(p, 0, bytes);
+	if (ntaken < MAX_TAKEN) {
+		taken[ntaken].at = p;
+		taken[ntaken++].bytes = bytes;
+	}
 	return p;
+}
+
+/* A program has allocated them one by one. */
+static uint64_t taken_at(uint64_t address, uint64_t *base)
+{
+	for (unsigned i = 0; i < ntaken; i++)
+		if (address - (uintptr_t)taken[i].at < taken[i].bytes) {
+			*base = (uintptr_t)taken[i].at;
+			return taken[i].bytes;
+		}
+	return 0;
 }
 
 static uint32_t random_state;
@@ -338,7 +356,7 @@ static int run_case(const struct kcase *k, int cores, int c_cores, int quick, do
 	double begin;
 	unsigned n;
 
-	pool_used = 0;
+	pool_used = ntaken = 0;
 	random_state = 12345;
 	if (module_ready(k->module))
 		return -1;
@@ -523,6 +541,7 @@ int bench_kernels(int argc, char **argv)
 	o.mode = mode ? engine_mode_named(mode) : ENGINE_MODE_AUTO;
 	if (local_open(&engine, o.mode, (unsigned)o.cores, 80) || team_open(o.cores))
 		goto out;
+	local_allocations(taken_at);
 	if (!(pool = local_alloc(POOL_BYTES))) {
 		complain("bench: no memory");
 		goto out;

@@ -47,6 +47,17 @@ static void on_print(void *owner, const char *text, size_t bytes)
 	fwrite(text, 1, bytes, stderr);
 }
 
+static uint64_t (*allocations)(uint64_t address, uint64_t *base);
+
+void local_allocations(uint64_t (*of)(uint64_t address, uint64_t *base)) { allocations = of; }
+
+static uint64_t allocation(void *owner, uint64_t address, uint64_t *base, int *plain)
+{
+	(void)owner;
+	*plain = 1;
+	return allocations ? allocations(address, base) : 0;
+}
+
 static uint64_t span_take(uint64_t bytes)
 {
 	uint64_t at;
@@ -79,7 +90,7 @@ int local_open(struct local *l, uint32_t mode, unsigned cores, unsigned cc)
 	struct engine_env env = {
 		.cores = cores, .cc_major = cc / 10, .cc_minor = cc % 10, .sm_count = cores,
 		.shared_per_block_optin = 99u << 10, .code_bytes = CODE_BYTES, .mode = mode,
-		.owner = l, .done = on_done, .fault = on_fault, .print = on_print,
+		.owner = l, .done = on_done, .fault = on_fault, .print = on_print, .allocation = allocation,
 	};
 	uint32_t st;
 

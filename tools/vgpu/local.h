@@ -29,6 +29,9 @@ int local_owns(uint64_t address);
 /* Zeroed memory that kernels may touch, with an unmapped gap behind it; never given back. NULL: none left. */
 void *local_alloc(size_t bytes);
 
+/* Who divides such memory tells what is one allocation there (engine_env.allocation): its bytes, and where it begins; 0: none. */
+void local_allocations(uint64_t (*of)(uint64_t address, uint64_t *base));
+
 /* Function id of a kernel, 0 after a complaint. */
 uint32_t local_kernel(struct local *l, uint32_t module, const char *name);
 /* Starts it and waits for its end. */

@@ -94,7 +94,7 @@ static struct solo *solo_of(const struct engine *e, const struct grid *g)
 {
 	bool able = e->env.cores > 1 && e->alone.able && !e->urgent, only = e->grids.next == g && g->next == &e->grids;
 
-	return able && only && g->fn && !g->native && !g->cooperative && g->team <= 1 &&
+	return able && only && g->fn && !g->native && !g->cooperative && g->team <= 1 && !g->tally_bytes &&
 	       __atomic_load_n(&g->fn->solo.reduces, __ATOMIC_RELAXED) ? &g->fn->solo : NULL;
 }
 

@@ -256,6 +256,19 @@ static void report(struct tstate *ts, struct grid *g)
 	tell(ts->e, g, r);
 }
 
+void turn_lost(struct tstate *ts, struct grid *g)
+{
+	struct engine_fault *r = &ts->rep;
+
+	memset(r, 0, sizeof(*r));
+	r->status = VGPU_ST_ILLEGAL_ADDRESS;
+	r->address = ts->fault_addr;
+	r->what = "sums of reductions: memory that was freed while the kernel ran";
+	r->fn = g->fn->id;
+	r->kernel = g->fn->name;
+	tell(ts->e, g, r);
+}
+
 static void report_native(struct tstate *ts, struct cta *c)
 {
 	struct engine_fault *r = &ts->rep;

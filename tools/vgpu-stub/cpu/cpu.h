@@ -127,6 +127,8 @@ struct grid {
 	u64 nblocks, gridid, cookie;    /* nblocks: what workers are given, clusters where there are such */
 	u32 max_resident, priority;
 	bool cooperative;
+	u32 tally_bytes;                /* so much memory whose sums workers keep (tally.c); 0: none */
+	u64 tally_lo;                   /* from there on */
 	bool tunes;                     /* its blocks may be several in one: tune.c */
 	u32 first, wide, left;          /* of a row: its first block, of how many; what is left to its right, where as many as are one do not divide it, for the ordinary function */
 	bool native;                    /* no kernel: its blocks are tiles of the job */
@@ -147,7 +149,7 @@ struct grid {
 	u64 next_block;                 /* blocks from here on were never given to anybody */
 	u64 done_blocks;
 	u32 resident;                   /* blocks that run or are suspended */
-	u32 running;                    /* turns that are out */
+	u32 running;                    /* turns that are out, and workers that keep sums (tally.c) */
 	u64 est;                        /* clock ticks of a block, as last seen; 0: unknown */
 	u64 took, took_blocks;          /* clock ticks of so many blocks: tune.c */
 	struct cta *suspended, **tail;
@@ -195,6 +197,7 @@ struct tstate {
 	size_t scratch_bytes;
 	struct ahead ahead;             /* what the next block will read */
 	u32 bare;                       /* an atomic without a lock is at work: alone.c */
+	struct tally tally;
 	u32 sides;                      /* how often lanes parted in code whose sides have scalars of their own (jit_region.c), in this turn */
 };
 extern __thread struct tstate *cpu_ts;
@@ -354,6 +357,7 @@ void mem_ld(struct tstate *ts, const struct insn *in, u32 m);
 void mem_ldparam(struct tstate *ts, const struct insn *in, u32 m);
 void mem_st(struct tstate *ts, const struct insn *in, u32 m);
 void mem_atom(struct tstate *ts, const struct insn *in, u32 m);
+void mem_reduce(const struct insn *in, u64 a, u64 v);    /* as by one lane, in global memory */
 void mem_describe(struct tstate *ts);
 u32 mem_copy(struct engine *e, void *dst, const void *src, size_t bytes);
 u32 mem_fill(struct engine *e, void *dst, u32 value, unsigned elem, size_t count);
@@ -449,6 +453,7 @@ struct turn {
 	bool solo, beside;              /* nobody else has one; somebody has who counts on that (alone.c) */
 };
 void turn_run(struct tstate *ts, struct turn *t);
+void turn_lost(struct tstate *ts, struct grid *g);      /* a fault where sums of g were brought to memory: tells that */
 struct cta *cta_new(void);
 void cta_free(struct engine *e, struct cta *c);
 int block_fit(struct engine *e, struct cta *c, struct grid *g);        /* one block's memory */

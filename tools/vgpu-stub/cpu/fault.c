@@ -102,8 +102,10 @@ void tstate_thread_exit(void)
 
 	if (sigaltstack(&st, &old) == 0 && old.ss_size == ALT_BYTES)
 		munmap(old.ss_sp, ALT_BYTES);
-	if (cpu_ts)
+	if (cpu_ts) {
+		tally_drop(cpu_ts);
 		free(cpu_ts->scratch);
+	}
 	free(cpu_ts);
 	cpu_ts = NULL;
 }

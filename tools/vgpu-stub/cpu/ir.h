@@ -4,6 +4,7 @@
 #define VGPU_CPU_IR_H
 
 #include "alone.h"
+#include "tally.h"
 #include "../engine.h"
 #include "lex.h"
 
@@ -285,6 +286,7 @@ struct func {
 	u64 work;               /* steps that hoisting, liveness and regions took */
 	u64 est;                /* clock ticks of a block, as last seen; rt.c */
 	struct solo solo;       /* alone.c */
+	struct tally_plan tally;        /* roots.c */
 	struct fnames *names;   /* what people call its registers and labels; NULL: nobody knows */
 	bool stepped;           /* optrace.c: a K_STEP before every instruction */
 	bool apart;             /* each register has a slot of its own: debug.c */

@@ -63,6 +63,12 @@ static bool known(const struct insn *in)
 	return false;
 }
 
+/* Its opcode, of a register and memory, where no result is wanted. */
+static u32 opcode(const struct insn *in)
+{
+	return (in->sub == ATOM_AND ? G_AND : in->sub == ATOM_OR ? G_OR : in->sub == ATOM_XOR ? G_XOR : G_ADD) * 8 + 1;
+}
+
 /* An access that may fault, with a lock or without. */
 void ja_touch(struct jcomp *c, u32 step, bool lock)
 {
@@ -140,20 +146,19 @@ void ja_one(struct jcomp *c, const struct insn *in, struct ja_place p, u32 step)
 	u8 w = in->size == 8;
 	bool result = in->o[0] != OPND_NONE;
 	struct rm v = at(p, AT_VALUE), mem = rm_mem(RAX, 0);
-	u32 again, op;
+	u32 again;
 
 	if (direct(in)) {
 		g_load(a, 1, RAX, address(p));
 		if (!p.same)
 			g_load(a, w, RDX, v);
 		ja_touch(c, step, p.held && in->sub != ATOM_EXCH); /* xchg locks by itself */
-		op = in->sub == ATOM_AND ? G_AND : in->sub == ATOM_OR ? G_OR : in->sub == ATOM_XOR ? G_XOR : G_ADD;
 		if (in->sub == ATOM_EXCH)
 			g_op(a, w, 0x87, RDX, mem, 0);
 		else if (result)
 			g_op(a, w, 0x1c1, RDX, mem, 0);         /* xadd */
 		else
-			g_op(a, w, op * 8 + 1, RDX, mem, 0);
+			g_op(a, w, opcode(in), RDX, mem, 0);
 		if (result)
 			g_store(a, w, v, RDX);
 		return;
@@ -324,6 +329,47 @@ static void alone(struct jcomp *c, bool one, u32 *otherwise)
 	alone_used(c->fn);
 }
 
+/*
+ * This worker keeps sums of the memory that all lanes that run add to (tally.c): their addresses become those of its own words, and the jump that is
+ * returned is taken to where there are no locks. one: there is one place, lane 0's.
+ */
+static u32 kept(struct jcomp *c, bool one)
+{
+	u32 q, no[5], n = 0, done;
+	struct as *a = &c->a;
+
+	g_load(a, 1, RDX, ja_kept(offsetof(struct tally, bytes)));
+	g_op(a, 1, 0x85, RDX, rm_reg(RDX), 0);          /* test */
+	no[n++] = g_jcc(a, CC_E);
+	if (one) {
+		g_load(a, 1, RAX, rm_mem(RBX, JP_LANES));
+		g_alu(a, 1, G_SUB, RAX, ja_kept(offsetof(struct tally, lo)));
+		g_alu(a, 1, G_CMP, RAX, rm_reg(RDX));
+		no[n++] = g_jcc(a, CC_AE);
+		g_load(a, 1, RAX, ja_kept(offsetof(struct tally, delta)));
+		g_op(a, 1, G_ADD * 8 + 1, RAX, rm_mem(RBX, JP_LANES), 0);
+	} else {
+		ev_n(a, V_PBCASTQ, 1, 0, ja_kept(offsetof(struct tally, lo)), 0, 0, 0, 8, 0);
+		ev_n(a, V_PBCASTQ, 2, 0, ja_kept(offsetof(struct tally, bytes)), 0, 0, 0, 8, 0);
+		for (q = 0; q < 4; q++) {
+			ev(a, V_MOVA64, 0, 0, rm_mem(RBX, (s32)(JP_LANES + 64 * q)));
+			ev(a, V_PSUBQ, 0, 0, rm_reg(1));
+			ev_i(a, V_PCMPUQ, 7, 0, rm_reg(2), jv_mask(c, 1, q), 0, 5);     /* not below */
+			k_ortest(a, 7, 7);
+			no[n++] = g_jcc(a, CC_NE);
+		}
+		ev_n(a, V_PBCASTQ, 1, 0, ja_kept(offsetof(struct tally, delta)), 0, 0, 0, 8, 0);
+		for (q = 0; q < 4; q++) {
+			ev(a, V_PADDQ, 0, 1, rm_mem(RBX, (s32)(JP_LANES + 64 * q)));
+			ev(a, V_MOVA64_ST, 0, 0, rm_mem(RBX, (s32)(JP_LANES + 64 * q)));
+		}
+	}
+	done = g_jmp(a);
+	while (n)
+		g_here(a, no[--n]);
+	return done;
+}
+
 static void alone_done(struct jcomp *c)
 {
 	g_movi(&c->a, RDX, 0);
@@ -463,8 +509,8 @@ void ja_together(struct jcomp *c, const struct insn *in)
 bool jit_atom(struct jcomp *c, const struct insn *in)
 {
 	struct acc x, *px = NULL;
-	u32 p, step, otherwise[2], done;
-	bool back, same, one;
+	u32 p, step, otherwise[2], done, own = 0, quick = 0;
+	bool back, same, one, keeps, able = c->fn->m->e->alone.able && in->space != SPACE_SHARED;
 
 	if (!known(in) || in->space == SPACE_LOCAL || in->dw != (in->size == 8))
 		return false;
@@ -473,12 +519,18 @@ bool jit_atom(struct jcomp *c, const struct insn *in)
 	else if (jit_val(c, in->o[4], in->aw).cls != JC_VARY || (!in->aw && in->space != SPACE_SHARED))
 		return false;
 	step = px ? x.step : j_exit(c, JX_STEP, c->pc, 0);
+	same = in->o[0] == OPND_NONE && jit_val(c, in->o[1], in->dw).cls == JC_UNI;
+	keeps = able && in->sub2 == ATOM_KEPT && c->fn->m->e->env.cores > 1;
 	one = px && x.v.cls == JC_UNI && in->o[0] == OPND_NONE && ja_vector_op(in);
 	if (one) {
 		g_lea(&c->a, 1, RAX, rm_mem(x.base, x.disp));
 		g_store(&c->a, 1, rm_mem(RBX, JP_LANES), RAX);
 		ja_together(c, in);
 	} else {
+		if (keeps && !px && direct(in) && in->o[0] == OPND_NONE) {
+			values(c, in, in->o[1], AT_VALUE);
+			quick = jx_kept(c, in, opcode(in), step, same);
+		}
 		if (!jm_addresses(c, in, px, step))
 			return false;
 		values(c, in, in->o[1], AT_VALUE);
@@ -486,21 +538,33 @@ bool jit_atom(struct jcomp *c, const struct insn *in)
 	if (in->sub == ATOM_CAS)
 		values(c, in, in->o[2], AT_OTHER);
 	back = is_float_add(in) && jit_mxcsr_for(c, ja_sum_csr(in));
-	same = in->o[0] == OPND_NONE && jit_val(c, in->o[1], in->dw).cls == JC_UNI;
+	if (keeps)
+		own = kept(c, one);
 	/* one access a warp: too seldom for several workers to wait for each other (alone.c) */
-	if (in->space == SPACE_SHARED || !c->fn->m->e->alone.able || (one && c->fn->m->e->env.cores > 1)) {
+	able &= !one || c->fn->m->e->env.cores == 1;
+	if (!able && !keeps) {
 		all(c, in, px, step, in->space != SPACE_SHARED, same, one);
 	} else {
-		alone(c, one, otherwise);
+		if (able)
+			alone(c, one, otherwise);
+		else
+			otherwise[0] = g_jmp(&c->a);
+		if (keeps)
+			g_here(&c->a, own);
 		all(c, in, px, step, false, same, one);
-		alone_done(c);
+		if (able)
+			alone_done(c);
 		done = g_jmp(&c->a);
-		g_here(&c->a, otherwise[1]);
-		alone_done(c);
+		if (able) {
+			g_here(&c->a, otherwise[1]);
+			alone_done(c);
+		}
 		g_here(&c->a, otherwise[0]);
 		all(c, in, px, step, true, same, one);
 		g_here(&c->a, done);
 	}
+	if (quick)
+		g_here(&c->a, quick);
 	if (back)
 		jit_mxcsr_back(c);
 	for (p = 0; in->o[0] != OPND_NONE && p < (in->dw ? 4u : 2u); p++) {

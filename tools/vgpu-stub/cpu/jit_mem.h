@@ -84,10 +84,12 @@ void jf_scatter(struct jcomp *c, u32 op, int s, struct rm m, u32 step);
 bool jx_ld(struct jcomp *c, const struct insn *in);
 bool jx_st(struct jcomp *c, const struct insn *in);
 bool jx_addresses(struct jcomp *c, const struct insn *in, u32 step);
+u32 jx_kept(struct jcomp *c, const struct insn *in, u32 op, u32 step, bool same);
 /*
  * jit_atom.c, for jit_reduce.c. Where a lane's part is: lane l, or the one in rcx. held: others may come to that memory; same: rdx is every
  * lane's value already. Addresses and values stand in P.
  */
+static inline struct rm ja_kept(size_t field) { return rm_mem(R14, (s32)(offsetof(struct tstate, tally) + field)); }       /* of what the worker keeps */
 struct ja_place { s32 l; u8 w; bool held, same; };
 #define JA_VALUE JP_WIDE
 void ja_one(struct jcomp *c, const struct insn *in, struct ja_place p, u32 step);

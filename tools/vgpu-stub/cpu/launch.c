@@ -165,6 +165,7 @@ static void grid_reset(struct grid *g, u64 nblocks, u64 cookie, u64 id)
 	g->gridid = id;
 	g->kin = NULL;
 	g->native = g->cooperative = g->over = g->waits = g->tunes = false;
+	g->tally_bytes = 0;
 	g->took = g->took_blocks = 0;
 	g->first = g->left = 0;
 	g->priority = 0;
@@ -302,6 +303,7 @@ static struct grid *fill(struct engine *e, struct grid *g, const struct engine_l
 		memset((void *)g->coop_win, 0, 4096);
 		*(u32 *)g->coop_win = 4096;     /* its size; the barrier word follows */
 	}
+	tally_grid(e, g);
 	return again || uniform_run(e, g) ? g : NULL;
 }
 

@@ -52,6 +52,7 @@ static struct insn *emit_atom(struct comp *c, const struct stmt *st, const struc
 	in->dw = type_w(t);
 	in->sub = st->mod[MC_ATOM];
 	in->flags = sem_orders(st->mod[MC_SEM]);
+	in->sub2 = !in->flags && st->mod[MC_SCOPE] != SCOPE_SYS ? ATOM_KEPT : 0;
 	in->def = d != OPND_NONE;
 	in->use = cc == OPND_NONE ? 18 : 22;
 	return in;

@@ -748,6 +748,14 @@ void mem_atom(struct tstate *ts, const struct insn *in, u32 m)
 	}
 }
 
+void mem_reduce(const struct insn *in, u64 a, u64 v)
+{
+	if (in->size == 8)
+		atom64(in, a, v, 0);
+	else
+		atom32(in, a, (u32)v, 0, true);
+}
+
 /* Completes the report of a fault in a memory instruction: which lane, what kind of access. */
 void mem_describe(struct tstate *ts)
 {

@@ -204,8 +204,10 @@ bool grid_pick(struct engine *e, struct grid *g, struct turn *t)
 {
 	bool got = pick(e, g, t);
 
-	if (got)
+	if (got) {
 		alone_turn(e, t);
+		tally_turn(t);
+	}
 	return got;
 }
 
@@ -371,6 +373,40 @@ static void go_to_bed(struct engine *e, struct bed *b, bool *awake)
 	}
 }
 
+/* With the lock held: may this thread keep the sums that it has of g for the turn of g that it is about to have? */
+static bool keeps_sums(const struct engine *e, const struct grid *g)
+{
+	struct range r;
+	u32 rest;
+
+	r = unstarted(g, &rest);
+	return e->grids.next == g && g->next == &e->grids && (g->suspended || (r.at < r.end && g->resident < g->max_resident)) && !status_of(g) && !held(e) &&
+	       !devrt_can_start(e);
+}
+
+/* With the lock held, which is given away meanwhile: is the grid's end there? Then it is told. */
+static bool retire(struct engine *e, struct grid *g)
+{
+	struct ended x = { 0 };
+
+	if (!grid_ended(e, g))
+		return false;
+	if (e->mc || g->vtext) {        /* print() may take its time; while it does, the kernel's module stays */
+		g->running++;
+		pthread_mutex_unlock(&e->lock);
+		mc_grid_end(e, g);
+		vf_grid_end(e, g);
+		pthread_mutex_lock(&e->lock);
+		g->running--;
+	}
+	grid_unlink(g);
+	/* Release: what its blocks wrote. Partner: alone_enter(), run_inline(). */
+	__atomic_fetch_sub(&e->alone.listed, 1, __ATOMIC_RELEASE);
+	grid_end(e, g, &x);
+	tell(e, &x);
+	return true;
+}
+
 static void *worker(void *arg)
 {
 	struct bed *bed = arg;
@@ -393,6 +429,10 @@ static void *worker(void *arg)
 	pthread_mutex_lock(&e->lock);
 	while (!e->stop) {
 		got = false;
+		if (ts->tally.g && !keeps_sums(e, ts->tally.g)) {
+			retire(e, tally_close(e, ts));
+			continue;
+		}
 		if ((e->grids.next != &e->grids || devrt_can_start(e)) && (word = held(e))) {
 			pthread_mutex_unlock(&e->lock);
 			wait_for_turn(e, word);
@@ -414,7 +454,10 @@ static void *worker(void *arg)
 				break;
 		}
 		if (g == &e->grids) {
-			go_to_bed(e, bed, &awake);
+			if (ts->tally.g)
+				retire(e, tally_close(e, ts));
+			else
+				go_to_bed(e, bed, &awake);
 			continue;
 		}
 		awake = true;
@@ -432,6 +475,7 @@ static void *worker(void *arg)
 			if (!t.started && !own)
 				t.c = own = cta_new();
 			alone_beside(e, &t);
+			tally_open(ts);
 			if (t.c) {
 				turn_run(ts, &t);
 			} else {
@@ -451,21 +495,7 @@ static void *worker(void *arg)
 					own = t.c;
 			}
 		}
-		if (grid_ended(e, g)) {
-			if (e->mc || g->vtext) {        /* print() may take its time; while it does, the kernel's module stays */
-				g->running++;
-				pthread_mutex_unlock(&e->lock);
-				mc_grid_end(e, g);
-				vf_grid_end(e, g);
-				pthread_mutex_lock(&e->lock);
-				g->running--;
-			}
-			grid_unlink(g);
-			/* Release: what its blocks wrote. Partner: alone_enter(), run_inline(). */
-			__atomic_fetch_sub(&e->alone.listed, 1, __ATOMIC_RELEASE);
-			grid_end(e, g, &x);
-			tell(e, &x);
-		}
+		retire(e, g);
 	}
 	if (own)
 		cta_put(e, own);
@@ -663,33 +693,32 @@ static void turns_here(struct engine *e, struct grid *g)
 	struct turn t = { .e = e, .listed = true, .limit = TURN_TICKS, .budget = INLINE_BUDGET };
 	struct tstate *ts = tstate_get(e);
 	u64 begin = __builtin_ia32_rdtsc();
-	struct ended x = { 0 };
+	bool others = false;
 
 	do {
 		if (!e->home_cta)
 			e->home_cta = cta_new();
 		t.c = e->home_cta;
 		if (!ts || !t.c)
-			return;
-		if (!grid_pick(e, g, &t)) {     /* others do the last of it */
-			if (g->running)
-				await_news(e, AWAIT_TICKS);
-			return;
-		}
+			break;
+		others = !grid_pick(e, g, &t);
+		if (others)
+			break;
 		pthread_mutex_unlock(&e->lock);
 		alone_beside(e, &t);
+		tally_open(ts);
 		turn_run(ts, &t);
 		pthread_mutex_lock(&e->lock);
 		if (!grid_put(e, &t))
 			e->home_cta = NULL;
-		if (grid_ended(e, g)) {
-			grid_unlink(g);
-			__atomic_fetch_sub(&e->alone.listed, 1, __ATOMIC_RELEASE);
-			grid_end(e, g, &x);
-			tell(e, &x);
+		if (retire(e, g))
 			return;
-		}
 	} while (stays(e, g, begin));
+	if (ts && ts->tally.g && retire(e, tally_close(e, ts)))
+		return;
+	/* others do the last of it */
+	if (others && g->running)
+		await_news(e, AWAIT_TICKS);
 }
 
 u32 grid_finish(struct engine *e, struct grid *g)

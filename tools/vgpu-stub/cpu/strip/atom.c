@@ -8,7 +8,8 @@
 #include "mem.h"
 #include "vex.h"
 
-#define AT_VALUES 64            /* in sprivate.lanes, behind the addresses */
+#define AT_BASE 32              /* in sprivate.lanes, behind indices: where element 0 is, an immediate added */
+#define AT_VALUES 64            /* behind addresses */
 #define AT_OTHERS 128           /* what compare-and-swap stores */
 #define AT_RESULTS 192
 
@@ -47,6 +48,14 @@ static bool known(const struct insn *in)
 }
 
 bool s_atom_direct(const struct insn *in) { return known(in) && direct(in); }
+
+/* Workers may keep its sums. */
+static bool may_be_kept(const struct scomp *c, const struct insn *in)
+{
+	const struct engine *e = c->fn->m->e;
+
+	return in->sub2 == ATOM_KEPT && in->space != SPACE_SHARED && e->alone.able && e->env.cores > 1;
+}
 
 /* A subnormal number becomes 0 with its sign. */
 static void flush(struct scomp *c, int gpr)
@@ -175,14 +184,17 @@ static void same_value(struct scomp *c, const struct insn *in)
 		g_load(&c->a, w, R11, s_mem_lanes_at(AT_VALUES));
 }
 
-/* All lanes without a loop: of what is one instruction each. s: their indices lie where addresses do. */
-static void whole(struct scomp *c, const struct insn *in, const struct sindex *s, u32 op, bool held, bool same)
+/* All lanes without a loop: of what is one instruction each. s: their indices lie where addresses do; based: and the base behind them. */
+static void whole(struct scomp *c, const struct insn *in, const struct sindex *s, bool based, u32 op, bool held, bool same)
 {
 	struct as *a = &c->a;
 	u8 w = in->size == 8;
 	u32 l, bytes = w ? 8 : 4;
 	s32 disp = 0;
-	int base = s ? s_index_origin(c, in, s, &disp) : RAX;
+	int base = s && !based ? s_index_origin(c, in, s, &disp) : RAX;
+
+	if (based)
+		g_load(a, 1, RAX, s_mem_lanes_at(AT_BASE));
 
 	if (same)
 		same_value(c, in);
@@ -227,7 +239,7 @@ static void whole_sums(struct scomp *c, const struct insn *in)
 }
 
 /* For each lane that runs, in order. held: others may come to that memory; same: their value is one, and no result is wanted */
-static void lanes(struct scomp *c, const struct insn *in, const struct sindex *s, bool held, bool same)
+static void lanes(struct scomp *c, const struct insn *in, const struct sindex *s, bool based, bool held, bool same)
 {
 	struct as *a = &c->a;
 	struct rm m = rm_mem(RAX, 0);
@@ -240,7 +252,7 @@ static void lanes(struct scomp *c, const struct insn *in, const struct sindex *s
 	if (op || (!held && sums(in))) {
 		some = s_unless_all(c);
 		if (op)
-			whole(c, in, s, op, held, same);
+			whole(c, in, s, based, op, held, same);
 		else
 			whole_sums(c, in);
 		if (!some) {
@@ -257,8 +269,13 @@ static void lanes(struct scomp *c, const struct insn *in, const struct sindex *s
 			same_value(c, in);
 		else
 			g_load(a, w, R11, lane_rm(AT_VALUES, w));
-		if (s)
+		if (based) {
+			g_load(a, 0, RCX, s_mem_lanes_of(0, RCX, 2));
+			g_load(a, 1, RAX, s_mem_lanes_at(AT_BASE));
+			m = rm_idx(RAX, RCX, s->shift, 0);
+		} else if (s) {
 			m = s_index_place(c, in, s);
+		}
 		access(c, held && op != 0x87);
 		g_op(a, w, op, R11, m, 0);
 		if (s && result)
@@ -326,6 +343,98 @@ static void alone(struct scomp *c, const struct insn *in, const struct sindex *s
 	alone_used(c->fn);
 }
 
+static struct rm kept_at(size_t field) { return rm_mem(R14, (s32)(offsetof(struct tstate, tally) + field)); }
+
+/* al = the lanes that run and are not among those whose bits it has, and flags for that. */
+static void others(struct scomp *c)
+{
+	struct as *a = &c->a;
+
+	g_alui(a, 0, G_XOR, rm_reg(RAX), 255);
+	if (s_all_run(c))
+		return;
+	s_mask_bits(c, RDX);
+	g_alu(a, 0, G_AND, RAX, rm_reg(RDX));
+}
+
+/* rax = where element 0 is, an immediate added. */
+static void to_base(struct scomp *c, const struct insn *in, const struct sindex *s)
+{
+	s_to_gpr(c, s->base, 1, RAX);
+	if (in->imm)
+		g_alui(&c->a, 1, G_ADD, rm_reg(RAX), (s32)in->imm);
+}
+
+/* kept() by base and indices, none of which is below 0. */
+static u32 kept_indices(struct scomp *c, const struct insn *in, const struct sindex *s)
+{
+	struct as *a = &c->a;
+	u32 no[3], n = 0, done, base;
+	u64 max;
+
+	to_base(c, in, s);
+	g_load(a, 1, RDX, rm_reg(RAX));
+	g_alu(a, 1, G_SUB, RDX, kept_at(offsetof(struct tally, lo)));
+	g_load(a, 1, RCX, kept_at(offsetof(struct tally, bytes)));
+	g_alu(a, 1, G_SUB, RCX, rm_reg(RDX));           /* what is there from element 0 on */
+	no[n++] = g_jcc(a, CC_BE);
+	g_alui(a, 1, G_SUB, rm_reg(RCX), in->size);
+	no[n++] = g_jcc(a, CC_B);
+	if (s_bounded(c, in, &base, &max) && max <= TALLY_BYTES) {
+		g_alui(a, 1, G_CMP, rm_reg(RCX), (s32)max);
+		no[n++] = g_jcc(a, CC_B);
+	} else {
+		g_shi(a, 1, G_SHR, RCX, s->shift);
+		vx_x(a, X_MOVD, 0, 0, rm_reg(RCX));
+		vr(a, X_PBCASTD, 0, 0, 0);
+		vy(a, X_PMAXUD, 1, 0, s_mem_lanes_at(0));
+		vr(a, X_PCMPEQD, 1, 1, 0);
+		vr(a, X_MOVMSKPS, RAX, 0, 1);
+		others(c);
+		no[n++] = g_jcc(a, CC_NE);
+		to_base(c, in, s);
+	}
+	g_alu(a, 1, G_ADD, RAX, kept_at(offsetof(struct tally, delta)));
+	g_store(a, 1, s_mem_lanes_at(AT_BASE), RAX);
+	done = g_jmp(a);
+	while (n)
+		g_here(a, no[--n]);
+	return done;
+}
+
+/* As in jit_atom.c: the memory is some whose sums this worker keeps, and the jump that is returned leads to where there are no locks. */
+static u32 kept(struct scomp *c)
+{
+	struct as *a = &c->a;
+	u32 no[2], done, p;
+
+	g_load(a, 1, RAX, kept_at(offsetof(struct tally, bytes)));
+	g_op(a, 1, 0x85, RAX, rm_reg(RAX), 0);          /* test */
+	no[0] = g_jcc(a, CC_E);
+	vy(a, X_PBCASTQ, 0, 0, kept_at(offsetof(struct tally, lo)));
+	vy(a, X_PBCASTQ, 1, 0, kept_at(offsetof(struct tally, bytes)));
+	for (p = 0; p < 2; p++) {
+		vy(a, X_MOVU, 2, 0, s_mem_lanes_at(32 * p));
+		vr(a, X_PSUBQ, 2, 2, 0);
+		vr(a, X_PCMPGTQ, 3, 1, 2);
+		vr(a, X_PANDN, 2, 2, 3);        /* the sign says: below lo */
+		vr(a, X_MOVMSKPD, p ? RCX : RAX, 0, 2);
+	}
+	g_shi(a, 0, G_SHL, RCX, 4);
+	g_alu(a, 0, G_OR, RAX, rm_reg(RCX));
+	others(c);
+	no[1] = g_jcc(a, CC_NE);
+	vy(a, X_PBCASTQ, 0, 0, kept_at(offsetof(struct tally, delta)));
+	for (p = 0; p < 2; p++) {
+		vy(a, X_PADDQ, 1, 0, s_mem_lanes_at(32 * p));
+		vy(a, X_MOVU_ST, 1, 0, s_mem_lanes_at(32 * p));
+	}
+	done = g_jmp(a);
+	g_here(a, no[1]);
+	g_here(a, no[0]);
+	return done;
+}
+
 static void alone_done(struct scomp *c)
 {
 	g_movi(&c->a, RDX, 0);
@@ -338,7 +447,8 @@ bool s_atom(struct scomp *c, const struct insn *in)
 	const struct sindex *s;
 	u8 w = in->size == 8;
 	bool result = in->o[0] != OPND_NONE, same = !result && !s_varies(s_val(c, in->o[1], w)) && !s_val(c, in->o[1], w).pat;
-	u32 otherwise[2], done, p;
+	u32 otherwise[2], done, p, own = 0;
+	bool keeps = may_be_kept(c, in);
 
 	if (!known(in) || !s_can_be(c, in))
 		return false;
@@ -356,16 +466,24 @@ bool s_atom(struct scomp *c, const struct insn *in)
 	if (in->sub == ATOM_CAS)
 		values(c, in->o[2], w, AT_OTHERS);
 	if (in->space == SPACE_SHARED || !c->fn->m->e->alone.able) {
-		lanes(c, in, s, in->space != SPACE_SHARED, same);
+		lanes(c, in, s, false, in->space != SPACE_SHARED, same);
 	} else {
+		if (keeps)
+			own = s ? kept_indices(c, in, s) : kept(c);
 		alone(c, in, s, otherwise);
-		lanes(c, in, s, false, same);
+		if (keeps && s) {
+			to_base(c, in, s);
+			g_store(a, 1, s_mem_lanes_at(AT_BASE), RAX);
+		}
+		if (keeps)
+			g_here(a, own);
+		lanes(c, in, s, keeps && s, false, same);
 		alone_done(c);
 		done = g_jmp(a);
 		g_here(a, otherwise[1]);
 		alone_done(c);
 		g_here(a, otherwise[0]);
-		lanes(c, in, s, true, same);
+		lanes(c, in, s, false, true, same);
 		g_here(a, done);
 	}
 	if (type_is_float(in->type) && in->sub == ATOM_ADD && c->s->mxcsr != ~0u)
