@@ -87,6 +87,8 @@ static void directive(struct test *t, const char *s)
 		do_stack(t, rest);
 	else if (IS("cc"))
 		sscanf(rest, "%u.%u", &t->cc_major, &t->cc_minor);
+	else if (IS("workers"))
+		t->cores = (unsigned)strtoul(rest, NULL, 10);
 	else if (IS("memcheck"))
 		do_told(t, rest, ENGINE_MODE_MEMCHECK);
 	else if (IS("ops"))
@@ -174,7 +176,7 @@ static int run_file(const char *path, unsigned cores, double seconds, unsigned *
 			free(t.text);
 			return 77;
 		}
-		if (!strncmp(line, "// ", 3) && !t.skip[0] && (t.line >= first || is_directive(line, "cc") || is_directive(line, "optional")))
+		if (!strncmp(line, "// ", 3) && !t.skip[0] && (t.line >= first || is_directive(line, "cc") || is_directive(line, "workers") || is_directive(line, "optional")))
 			directive(&t, line + 3);
 		if (t.again)
 			break;

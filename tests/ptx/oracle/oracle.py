@@ -16,6 +16,7 @@ import here
 import loops
 import rows
 import step
+import sums
 import talk
 
 # module, target of its PTX, the device's compute capability
@@ -26,7 +27,7 @@ PARTS = {"int": ("integer", "sm_90", None), "video": ("video", "sm_90", None), "
          "wgmmasp": ("wgmma_sparse", "sm_90a", None),
          "tmap": ("tmap", "sm_90a", None), "sparse": ("sparse", "sm_89", None)}
 PER_FILE = 12
-PROGRAMS = {"calls": (calls, 300), "talk": (talk, 600), "step": (step, 600), "here": (here, 600), "fields": (fields, 600), "loops": (loops, 600), "rows": (rows, 600)}
+PROGRAMS = {"calls": (calls, 300), "talk": (talk, 600), "step": (step, 600), "here": (here, 600), "fields": (fields, 600), "loops": (loops, 600), "rows": (rows, 600), "sums": (sums, 600)}
 
 
 def main():

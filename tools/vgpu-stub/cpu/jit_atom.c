@@ -191,6 +191,73 @@ void ja_one(struct jcomp *c, const struct insn *in, struct ja_place p, u32 step)
 	g_store(a, w, v, RAX);
 }
 
+/* Sums of floats that nobody else adds to meanwhile, and whose result nobody wants: loads and stores. Subnormals of a generic one are as its memory has them: ja_one(). */
+static bool sums_alone(const struct insn *in, bool held)
+{
+	return !held && in->o[0] == OPND_NONE && in->sub == ATOM_ADD && is_float_add(in) && (in->size == 8 || in->space != SPACE_GENERIC);
+}
+
+#define ANY_NAN 1               /* xmm 1 and 2: are not 0 if some sum was NaN, or infinite */
+#define SUM_ZERO 4
+
+/* One of them, in xmm 0 or 3. Wants rax. */
+static void sum_one(struct jcomp *c, const struct insn *in, struct ja_place p, u32 step, u32 nth)
+{
+	u32 load = V_LL(p.w ? V_MOVQ : V_MOVD, 0), store = V_LL(p.w ? V_MOVQ_ST : V_MOVD_ST, 0);
+	int x = nth & 1 ? 3 : 0;
+	struct as *a = &c->a;
+
+	g_load(a, 1, RAX, address(p));
+	ja_touch(c, step, false);
+	ev_n(a, load, x, 0, rm_mem(RAX, 0), 0, 0, 0, in->size, 0);
+	ev_n(a, V_LL(p.w ? V_ADDSD : V_ADDSS, 0), x, x, at(p, AT_VALUE), 0, 0, 0, in->size, 0);
+	ja_touch(c, step, false);
+	ev_n(a, store, x, 0, rm_mem(RAX, 0), 0, 0, 0, in->size, 0);
+	if (!p.w)
+		ev_n(a, V_LL(V_FMADD231PS, 0), ANY_NAN + (int)(nth & 1), x, rm_reg(SUM_ZERO), 0, 0, 0, 16, 0);
+}
+
+static void sums_begin(struct jcomp *c)
+{
+	int i;
+
+	for (i = 0; i < 2; i++)
+		ev_n(&c->a, V_LL(V_PXORD, 0), ANY_NAN + i, ANY_NAN + i, rm_reg(ANY_NAN + i), 0, 0, 0, 16, 0);
+	ev_n(&c->a, V_LL(V_PXORD, 0), SUM_ZERO, SUM_ZERO, rm_reg(SUM_ZERO), 0, 0, 0, 16, 0);
+}
+
+/* NaNs are the one that apply() makes: of n lanes, whose number is in P's value if it is not known, the sums are looked at if there may be any. */
+static void sums_end(struct jcomp *c, u32 n, u32 step)
+{
+	struct ja_place p = { .l = -1 };
+	u32 none, top, ok, more = 0;
+	struct as *a = &c->a;
+
+	ev_n(a, V_LL(V_ADDSS, 0), ANY_NAN, ANY_NAN, rm_reg(ANY_NAN + 1), 0, 0, 0, 4, 0);
+	ev_n(a, V_LL(V_UCOMISS, 0), ANY_NAN, 0, rm_reg(ANY_NAN), 0, 0, 0, 4, 0);
+	none = g_jcc(a, CC_NP);
+	g_movi(a, RCX, 0);
+	top = a->n;
+	g_load(a, 1, RAX, address(p));
+	ja_touch(c, step, false);
+	g_load(a, 0, RDX, rm_mem(RAX, 0));
+	g_alu(a, 0, G_ADD, RDX, rm_reg(RDX));   /* without its sign */
+	g_alui(a, 0, G_CMP, rm_reg(RDX), (s32)0xff000000);
+	ok = g_jcc(a, CC_BE);
+	g_movi(a, RDX, 0x7fffffff);
+	ja_touch(c, step, false);
+	g_store(a, 0, rm_mem(RAX, 0), RDX);
+	g_here(a, ok);
+	g_lea(a, 0, RCX, rm_mem(RCX, 1));
+	if (n)
+		g_alui(a, 0, G_CMP, rm_reg(RCX), (s32)n);
+	else
+		g_alu(a, 0, G_CMP, RCX, PM(value));
+	more = g_jcc(a, CC_B);
+	g_land(a, more, top);
+	g_here(a, none);
+}
+
 /* edx = the lanes that run */
 static void running(struct jcomp *c)
 {
@@ -243,29 +310,44 @@ static void lanes(struct jcomp *c, const struct insn *in, u32 step, bool held, b
 	struct as *a = &c->a;
 	struct ja_place p = { .l = -1, .w = in->size == 8, .held = held };
 	u32 some = 0, done = 0, top;
+	bool sums = sums_alone(in, held);
 
 	running(c);
-	if (direct(in)) {
+	if (direct(in) || sums) {
 		g_alui(a, 0, G_CMP, rm_reg(RDX), -1);
 		some = g_jcc(a, CC_NE);
 		p.same = same;
-		if (same)
+		if (same && !sums)
 			g_load(a, p.w, RDX, rm_mem(RBX, AT_VALUE));
+		if (sums)
+			sums_begin(c);
 		for (p.l = 0; p.l < LANES; p.l++)
-			ja_one(c, in, p, step);
+			if (sums)
+				sum_one(c, in, p, step, (u32)p.l);
+			else
+				ja_one(c, in, p, step);
+		if (sums && !p.w)
+			sums_end(c, LANES, step);
 		done = g_jmp(a);
 		g_here(a, some);
 		p.l = -1;
 		p.same = false;
 	}
-	if (direct(in) && in->o[0] == OPND_NONE) {
+	if ((direct(in) && in->o[0] == OPND_NONE) || sums) {
 		side_by_side(c, in, same);
 		p.same = false;
+		if (sums)
+			sums_begin(c);
 		top = a->n;
-		ja_one(c, in, p, step);
+		if (sums)
+			sum_one(c, in, p, step, 0);
+		else
+			ja_one(c, in, p, step);
 		g_lea(a, 0, RCX, rm_mem(RCX, 1));
 		g_alu(a, 0, G_CMP, RCX, PM(value));
 		g_land(a, g_jcc(a, CC_B), top);
+		if (sums && !p.w)
+			sums_end(c, 0, step);
 	} else {
 		k_from(a, 7, RDX);
 		top = a->n;

@@ -214,104 +214,219 @@ static void whole(struct scomp *c, const struct insn *in, const struct sindex *s
 	}
 }
 
-/* Sums of floats in shared memory by all lanes, nobody wants what was there: the loop by lanes has its mask in memory, where each round waits for the one before. */
-static bool sums(const struct insn *in) { return in->sub == ATOM_ADD && type_is_float(in->type) && in->space == SPACE_SHARED && in->o[0] == OPND_NONE; }
+/*
+ * Sums of floats by all lanes, nobody wants what was there: the loop by lanes has its mask in memory, where each round waits for the one before. Whether subnormals
+ * count is known for one whose memory is.
+ */
+static bool sums(const struct insn *in)
+{
+	return in->sub == ATOM_ADD && type_is_float(in->type) && in->o[0] == OPND_NONE && (in->size == 8 || in->space != SPACE_GENERIC);
+}
+
+/* Sums in global memory flush subnormals: by the processor, around all of a strip's. */
+static void flushing(struct scomp *c, const struct insn *in, bool on)
+{
+	if (in->size == 4 && in->space == SPACE_GLOBAL)
+		s_ldmxcsr(c, on ? MXCSR_BASE | MXCSR_FLUSH : MXCSR_BASE);
+}
+
+/* xmm 0 is a sum of floats: NaNs are the one that add_float() makes. */
+static void canonical(struct scomp *c)
+{
+	struct as *a = &c->a;
+	u32 ok;
+
+	vx_x(a, VOP(0, 1, 0, 0x2e), 0, 0, rm_reg(0));   /* vucomiss */
+	ok = g_jcc(a, CC_NP);
+	vx_x(a, X_MOVU, 0, 0, s_splat32(c, 0x7fffffff));
+	g_here(a, ok);
+}
 
 static void whole_sums(struct scomp *c, const struct insn *in)
 {
-	u32 w = in->size == 8, pp = w ? 3 : 2, bytes = w ? 8 : 4, l, ok;
+	u32 w = in->size == 8, pp = w ? 3 : 2, bytes = w ? 8 : 4, l;
 	struct as *a = &c->a;
 
+	flushing(c, in, true);
 	for (l = 0; l < STRIP; l++) {
 		g_load(a, 1, RAX, s_mem_lanes_at(8 * l));
 		access(c, false);
 		vx_x(a, VOP(pp, 1, 0, 0x10), 0, 0, rm_mem(RAX, 0));     /* vmovss, vmovsd */
 		vx_x(a, VOP(pp, 1, 0, 0x58), 0, 0, s_mem_lanes_at(AT_VALUES + bytes * l));
-		if (!w) {
-			vx_x(a, VOP(0, 1, 0, 0x2e), 0, 0, rm_reg(0));   /* vucomiss */
-			ok = g_jcc(a, CC_NP);
-			vx_x(a, X_MOVU, 0, 0, s_splat32(c, 0x7fffffff));
-			g_here(a, ok);
-		}
+		if (!w)
+			canonical(c);
 		access(c, false);
 		vx_x(a, VOP(pp, 1, 0, 0x11), 0, 0, rm_mem(RAX, 0));
 	}
+	flushing(c, in, false);
 }
 
-/* For each lane that runs, in order. held: others may come to that memory; same: their value is one, and no result is wanted */
-static void lanes(struct scomp *c, const struct insn *in, const struct sindex *s, bool based, bool held, bool same)
+/* All lanes' onto one place, in their order: what is there is read and written once. */
+static void whole_chain(struct scomp *c, const struct insn *in, bool held)
+{
+	u32 pp = in->size == 8 ? 3 : 2, l, again;
+	struct as *a = &c->a;
+	u8 w = in->size == 8;
+
+	flushing(c, in, true);
+	g_load(a, 1, R11, s_mem_lanes_at(0));
+	access(c, false);
+	g_load(a, w, RAX, rm_mem(R11, 0));
+	again = a->n;
+	vx_x(a, w ? X_MOVQ : X_MOVD, 0, 0, rm_reg(RAX));
+	for (l = 0; l < STRIP; l++)
+		vx_x(a, VOP(pp, 1, 0, 0x58), 0, 0, s_mem_lanes_at(AT_VALUES + in->size * l));
+	if (!w)
+		canonical(c);
+	vx_x(a, w ? X_MOVQ_ST : X_MOVD_ST, 0, 0, rm_reg(RDX));
+	access(c, held);
+	if (!held) {
+		g_store(a, w, rm_mem(R11, 0), RDX);
+	} else {
+		g_op(a, w, 0x1b1, RDX, rm_mem(R11, 0), 0);      /* cmpxchg */
+		g_land(a, g_jcc(a, CC_NE), again);
+	}
+	flushing(c, in, false);
+}
+
+/* How: held: others may come to that memory; same: their value is one, and no result is wanted; based: AT_BASE is there; one: all have one place, a scalar's. */
+struct way { bool based, held, same, one; };
+
+/* The lane in rcx, whose address is in rax. Keeps rdx, but not in memory. */
+static void one_lane(struct scomp *c, const struct insn *in, const struct sindex *s, struct way h)
 {
 	struct as *a = &c->a;
 	struct rm m = rm_mem(RAX, 0);
 	u8 w = in->size == 8;
 	bool result = in->o[0] != OPND_NONE;
-	u32 op = direct(in), some = 0, done = 0, row = 0, top, again;
+	u32 op = direct(in), again;
 
-	if (!held && !same && !s)
-		row = s_reduce_row(c, in, AT_VALUES);
-	if (op || (!held && sums(in))) {
-		some = s_unless_all(c);
-		if (op)
-			whole(c, in, s, based, op, held, same);
-		else
-			whole_sums(c, in);
-		if (!some) {
-			if (row)
-				g_here(a, row);
-			return;
-		}
-		done = g_jmp(a);
-		g_here(a, some);
-	}
-	top = s_each_lane(c);
 	if (op) {
-		if (same)
+		if (h.same)
 			same_value(c, in);
 		else
 			g_load(a, w, R11, lane_rm(AT_VALUES, w));
-		if (based) {
+		if (h.based) {
 			g_load(a, 0, RCX, s_mem_lanes_of(0, RCX, 2));
 			g_load(a, 1, RAX, s_mem_lanes_at(AT_BASE));
 			m = rm_idx(RAX, RCX, s->shift, 0);
 		} else if (s) {
 			m = s_index_place(c, in, s);
 		}
-		access(c, held && op != 0x87);
+		access(c, h.held && op != 0x87);
 		g_op(a, w, op, R11, m, 0);
 		if (s && result)
 			g_tzcnt(a, RCX, rm_reg(RDX));
 		if (result)
 			g_store(a, w, lane_rm(AT_RESULTS, w), R11);
-	} else {
-		g_store(a, 0, SPM(step), RDX);
-		g_load(a, 1, R11, rm_reg(RAX));
-		if (in->sub == ATOM_CAS) {
-			g_load(a, w, RAX, lane_rm(AT_VALUES, w));
-			g_load(a, w, RDX, lane_rm(AT_OTHERS, w));
-			access(c, held);
-			g_op(a, w, 0x1b1, RDX, rm_mem(R11, 0), 0);
-		} else {
-			access(c, false);
-			g_load(a, w, RAX, rm_mem(R11, 0));
-			again = a->n;
-			apply(c, in);
-			access(c, held);
-			if (!held) {
-				g_store(a, w, rm_mem(R11, 0), RDX);
-			} else {
-				g_op(a, w, 0x1b1, RDX, rm_mem(R11, 0), 0);
-				g_land(a, g_jcc(a, CC_NE), again);
-			}
-		}
-		if (result)
-			g_store(a, w, lane_rm(AT_RESULTS, w), RAX);
-		g_load(a, 0, RDX, SPM(step));
+		return;
 	}
-	s_next_lane(c, top);
+	g_store(a, 0, SPM(step), RDX);
+	g_load(a, 1, R11, rm_reg(RAX));
+	if (in->sub == ATOM_CAS) {
+		g_load(a, w, RAX, lane_rm(AT_VALUES, w));
+		g_load(a, w, RDX, lane_rm(AT_OTHERS, w));
+		access(c, h.held);
+		g_op(a, w, 0x1b1, RDX, rm_mem(R11, 0), 0);
+	} else {
+		access(c, false);
+		g_load(a, w, RAX, rm_mem(R11, 0));
+		again = a->n;
+		apply(c, in);
+		access(c, h.held);
+		if (!h.held) {
+			g_store(a, w, rm_mem(R11, 0), RDX);
+		} else {
+			g_op(a, w, 0x1b1, RDX, rm_mem(R11, 0), 0);
+			g_land(a, g_jcc(a, CC_NE), again);
+		}
+	}
+	if (result)
+		g_store(a, w, lane_rm(AT_RESULTS, w), RAX);
+	g_load(a, 0, RDX, SPM(step));
+}
+
+/* Lane 0 for all of them, whose values have come together. */
+static void for_all(struct scomp *c, const struct insn *in, const struct sindex *s, struct way h)
+{
+	g_load(&c->a, 1, RAX, s_mem_lanes_at(0));
+	g_movi(&c->a, RCX, 0);
+	h.same = false;
+	one_lane(c, in, s, h);
+}
+
+/* All lanes run, and their places turn out to be one. Returned: the jump behind the other ways, which follow; 0: nothing emitted. */
+static u32 one_place(struct scomp *c, const struct insn *in, const struct sindex *s, struct way h)
+{
+	struct as *a = &c->a;
+	u32 some, no, done;
+
+	if (in->o[0] != OPND_NONE || !(s_reduces_one(in) || sums(in)))
+		return 0;
+	some = s_unless_all(c);
+	vy(a, s ? X_PBCASTD : X_PBCASTQ, 0, 0, s_mem_lanes_at(0));
+	vy(a, s ? X_PCMPEQD : X_PCMPEQQ, 1, 0, s_mem_lanes_at(0));
+	if (!s) {
+		vy(a, X_PCMPEQQ, 0, 0, s_mem_lanes_at(32));
+		vr(a, X_PAND, 1, 1, 0);
+	}
+	vr(a, s ? X_MOVMSKPS : X_MOVMSKPD, RAX, 0, 1);
+	g_alui(a, 0, G_CMP, rm_reg(RAX), s ? 255 : 15);
+	no = g_jcc(a, CC_NE);
+	if (sums(in)) {
+		whole_chain(c, in, h.held);
+	} else {
+		if (h.same)
+			same_value(c, in);
+		s_reduce_one(c, in, AT_VALUES, h.same);
+		for_all(c, in, s, h);
+	}
+	done = g_jmp(a);
+	g_here(a, no);
+	if (some)
+		g_here(a, some);
+	return done;
+}
+
+/* For each lane that runs, in order. */
+static void lanes(struct scomp *c, const struct insn *in, const struct sindex *s, struct way h)
+{
+	u32 op = direct(in), some = 0, done = 0, row = 0, place = 0, top;
+	bool at_once = op || (sums(in) && (h.one || !h.held));
+	struct as *a = &c->a;
+
+	if (h.one && s_reduces_one(in)) {       /* values have come together */
+		for_all(c, in, s, h);
+		return;
+	}
+	if (!h.one)
+		place = one_place(c, in, s, h);
+	if (!h.held && !h.same && !s && !h.one)
+		row = s_reduce_row(c, in, AT_VALUES);
+	if (at_once) {
+		some = s_unless_all(c);
+		if (op)
+			whole(c, in, s, h.based, op, h.held, h.same);
+		else if (h.one)
+			whole_chain(c, in, h.held);
+		else
+			whole_sums(c, in);
+		if (some) {
+			done = g_jmp(a);
+			g_here(a, some);
+		}
+	}
+	if (some || !at_once) {
+		top = s_each_lane(c);
+		one_lane(c, in, s, h);
+		s_next_lane(c, top);
+	}
 	if (done)
 		g_here(a, done);
 	if (row)
 		g_here(a, row);
+	if (place)
+		g_here(a, place);
 }
 
 static struct rm bare(void) { return rm_mem(R14, (s32)offsetof(struct tstate, bare)); }
@@ -448,7 +563,7 @@ bool s_atom(struct scomp *c, const struct insn *in)
 	u8 w = in->size == 8;
 	bool result = in->o[0] != OPND_NONE, same = !result && !s_varies(s_val(c, in->o[1], w)) && !s_val(c, in->o[1], w).pat;
 	u32 otherwise[2], done, p, own = 0;
-	bool keeps = may_be_kept(c, in);
+	bool keeps = may_be_kept(c, in), one;
 
 	if (!known(in) || !s_can_be(c, in))
 		return false;
@@ -461,12 +576,18 @@ bool s_atom(struct scomp *c, const struct insn *in)
 	}
 	if (type_is_float(in->type) && in->sub == ATOM_ADD)
 		rounds(c, MXCSR_BASE);
+	one = !s && !result && !s_varies(s_val(c, in->o[4], in->aw)) && !s_val(c, in->o[4], in->aw).pat;
 	if (!(same && direct(in) && s_val(c, in->o[1], w).known))
 		values(c, in->o[1], w, AT_VALUES);
+	if (one && s_reduces_one(in)) {
+		if (same)
+			same_value(c, in);
+		s_reduce_one(c, in, AT_VALUES, same);
+	}
 	if (in->sub == ATOM_CAS)
 		values(c, in->o[2], w, AT_OTHERS);
 	if (in->space == SPACE_SHARED || !c->fn->m->e->alone.able) {
-		lanes(c, in, s, false, in->space != SPACE_SHARED, same);
+		lanes(c, in, s, (struct way){ false, in->space != SPACE_SHARED, same, one });
 	} else {
 		if (keeps)
 			own = s ? kept_indices(c, in, s) : kept(c);
@@ -477,13 +598,13 @@ bool s_atom(struct scomp *c, const struct insn *in)
 		}
 		if (keeps)
 			g_here(a, own);
-		lanes(c, in, s, keeps && s, false, same);
+		lanes(c, in, s, (struct way){ keeps && s, false, same, one });
 		alone_done(c);
 		done = g_jmp(a);
 		g_here(a, otherwise[1]);
 		alone_done(c);
 		g_here(a, otherwise[0]);
-		lanes(c, in, s, false, true, same);
+		lanes(c, in, s, (struct way){ false, true, same, one });
 		g_here(a, done);
 	}
 	if (type_is_float(in->type) && in->sub == ATOM_ADD && c->s->mxcsr != ~0u)

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Reductions of which the strip's places turn out to lie side by side, as ../jit_reduce.c has them: one vector operation for all lanes where no
- * lock is needed. In: addresses and values in sprivate.lanes, all lanes looked at. Called by atom.c; others' code follows.
+ * lock is needed. And those to one place, a scalar's: integers come together in a register, and floats are added in the lanes' order, to what is there once.
+ * In: addresses and values in sprivate.lanes, all lanes looked at. Called by atom.c; others' code follows.
  */
 #include "strip.h"
 #include "mem.h"
@@ -18,6 +19,81 @@ static u32 operation(const struct insn *in)
 	case ATOM_XOR: return X_PXOR;
 	}
 	return 0;
+}
+
+/* 0: none whose order is nobody's business. */
+static u32 order_free(const struct insn *in)
+{
+	bool sg = type_is_signed(in->type);
+
+	if (type_is_float(in->type))
+		return 0;
+	if (in->size == 4 && in->sub == ATOM_MIN)
+		return sg ? X_PMINSD : X_PMINUD;
+	if (in->size == 4 && in->sub == ATOM_MAX)
+		return sg ? X_PMAXSD : X_PMAXUD;
+	return operation(in);
+}
+
+bool s_reduces_one(const struct insn *in) { return in->o[0] == OPND_NONE && order_free(in); }
+
+/* What it leaves others as they are with: 32 bits of it, and those above are the same. */
+static u32 neutral(const struct insn *in)
+{
+	bool sg = type_is_signed(in->type);
+
+	switch (in->sub) {
+	case ATOM_AND: return ~0u;
+	case ATOM_MIN: return sg ? INT32_MAX : ~0u;
+	case ATOM_MAX: return sg ? 1u << 31 : 0;
+	}
+	return 0;
+}
+
+/* All lanes' values that run come together in lane 0's place. same: r11 is that of each. */
+void s_reduce_one(struct scomp *c, const struct insn *in, u32 values, bool same)
+{
+	u32 op = order_free(in), p;
+	u8 w = in->size == 8;
+	struct as *a = &c->a;
+
+	if (same) {
+		if (in->sub == ATOM_ADD || in->sub == ATOM_XOR) {
+			s_mask_bits(c, RDX);
+			as_room(a, 16);
+			b1(a, 0xf3);
+			g_op(a, 0, 0x1b8, RDX, rm_reg(RDX), 0);         /* popcnt */
+			if (in->sub == ATOM_XOR)
+				g_alui(a, 0, G_AND, rm_reg(RDX), 1);
+			g_imul(a, w, R11, rm_reg(RDX));
+		}
+		g_store(a, w, s_mem_lanes_at(values), R11);
+		return;
+	}
+	for (p = 0; p < (w ? 2u : 1u); p++) {
+		vy(a, X_MOVU, (int)p, 0, s_mem_lanes_at(values + 32 * p));
+		if (!s_all_run(c)) {
+			int m = s_mask(c);
+
+			if (w) {
+				s_wide_mask(c, m, p ? -1 : 3, p ? 3 : -1);
+				m = 3;
+			}
+			vy(a, X_MOVU, 2, 0, s_splat32(c, neutral(in)));
+			vyi(a, X_BLENDVPS, (int)p, 2, rm_reg((int)p), (u32)m << 4);
+		}
+	}
+	if (w)
+		vr(a, op, 0, 0, 1);
+	vyi(a, X_EXTRACT, 0, 0, rm_reg(1), 1);
+	vr(a, op, 0, 0, 1);
+	vyi(a, X_PSHUFD, 1, 0, rm_reg(0), 0x4e);
+	vr(a, op, 0, 0, 1);
+	if (!w) {
+		vyi(a, X_PSHUFD, 1, 0, rm_reg(0), 0xb1);
+		vr(a, op, 0, 0, 1);
+	}
+	vx_x(a, w ? X_MOVQ_ST : X_MOVD_ST, 0, 0, s_mem_lanes_at(values));
 }
 
 /* Subnormal numbers of 32 bits become 0 with their sign. ymm 1 is lost. */

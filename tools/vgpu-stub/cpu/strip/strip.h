@@ -470,6 +470,9 @@ bool s_st(struct scomp *c, const struct insn *in);
 bool s_atom(struct scomp *c, const struct insn *in);
 bool s_addresses(struct scomp *c, const struct insn *in);
 u32 s_reduce_row(struct scomp *c, const struct insn *in, u32 values);   /* reduce.c */
+/* May values of lanes that reduce into one place come together before that? And do so, in lane 0's place; same: r11 is that of each */
+bool s_reduces_one(const struct insn *in);
+void s_reduce_one(struct scomp *c, const struct insn *in, u32 values, bool same);
 u32 s_each_lane(struct scomp *c);
 void s_next_lane(struct scomp *c, u32 top);
 
