@@ -21,7 +21,7 @@ FLOATS = [("add", "f32"), ("add", "f64")]
 SHAPES = ("named", "everybody's", "row", "own", "some", "warp's", "beside")
 GUARDS = (None, None, None, "%r1 < 21", "odd", "bit", "leader", "nobody")
 # as bits: a NaN, infinities, subnormals of either sign, numbers whose sums are exact
-F32S = [0x7fc00001, 0x7f800000, 0xff800000, 1, 0x80000001, 0x00400000] + [0] * 3
+F32S = [0x7fc00001, 0x7f800000, 0xff800000, 1, 0x80000001, 0x00000400] + [0] * 3
 NAN32 = 0x7fffffff
 
 
@@ -78,7 +78,7 @@ class Sums:
                        "d": bytearray(8 * PLACES), "sd": bytearray(8 * PLACES)}
         for name in ("f", "sf"):
             for i in range(PLACES):
-                self.tables[name][4 * i:4 * i + 4] = bits32(Fraction(r.randint(-9, 9)), 0).to_bytes(4, "little")
+                self.tables[name][4 * i:4 * i + 4] = bits32(Fraction(r.choice((0, r.randint(-9, 9)))), 0).to_bytes(4, "little")
         self.first = {k: bytes(v) for k, v in self.tables.items()}
         self.statements = []
         for _ in range(r.randint(3, 7)):
@@ -98,6 +98,8 @@ class Sums:
         if t == "f32":
             # of a statement all are numbers, or some are what numbers are not
             k = x >> 8 & 31
+            if s[10] and at & 2:
+                return F32S[3 + k % 3]
             return F32S[k] if k < len(F32S) and s[10] else bits32(Fraction(signed(x & 63, 1) - 32), 0)
         if t == "f64":
             return int.from_bytes(struct.pack("<d", float((x & 1023) - 512)), "little")
@@ -158,7 +160,10 @@ class Sums:
             val = "%%d%d" % k
         elif t == "f32":
             o += ["and.b32 %%y%d, %%x%d, 63;" % (k, k), "sub.s32 %%y%d, %%y%d, 32;" % (k, k), "cvt.rn.f32.s32 %%f%d, %%y%d;" % (k, k)]
-            if odd:
+            if odd and at & 2:
+                o += ["bfe.u32 %%y%d, %%x%d, 8, 5;" % (k, k), "rem.u32 %%y%d, %%y%d, 3;" % (k, k), "mul.wide.u32 %%v%d, %%y%d, 4;" % (k, k), "add.s64 %%v%d, %%rd3, %%v%d;" % (k, k),
+                      "ld.global.f32 %%f%d, [%%v%d+12];" % (k, k)]
+            elif odd:
                 o += ["bfe.u32 %%y%d, %%x%d, 8, 5;" % (k, k), "setp.lt.u32 %%q%d, %%y%d, %d;" % (k, k, len(F32S)), "mul.wide.u32 %%v%d, %%y%d, 4;" % (k, k),
                       "add.s64 %%v%d, %%rd3, %%v%d;" % (k, k), "@%%q%d ld.global.f32 %%f%d, [%%v%d];" % (k, k, k)]
             val = "%%f%d" % k
