@@ -185,6 +185,15 @@ enum { REDUX_NAN = 1, REDUX_ABS };       /* sub2 of K_REDUX of .f32 */
 #define INF_VOLATILE 64         /* a load or store, INF_SYNC too */
 #define INF_RELU 128
 
+/*
+ * The least or the greatest, once it is there, mostly stays: who would leave it as it is has read it, and is done. A locked instruction that writes nothing new takes the
+ * line from others all the same. What orders other accesses is done in any case.
+ */
+static inline bool atom_may_stay(const struct insn *in)
+{
+	return (in->sub == ATOM_MIN || in->sub == ATOM_MAX) && !(in->flags & INF_ORDER);
+}
+
 struct arg {                    /* one call argument or result */
 	u8 is_reg, w;           /* w: 0 = 32-bit, 1 = 64-bit, 2 = predicate */
 	u32 opnd;               /* register form */

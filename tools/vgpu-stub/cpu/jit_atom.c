@@ -146,7 +146,7 @@ void ja_one(struct jcomp *c, const struct insn *in, struct ja_place p, u32 step)
 	u8 w = in->size == 8;
 	bool result = in->o[0] != OPND_NONE;
 	struct rm v = at(p, AT_VALUE), mem = rm_mem(RAX, 0);
-	u32 again;
+	u32 again, stays = 0;
 
 	if (direct(in)) {
 		g_load(a, 1, RAX, address(p));
@@ -176,6 +176,10 @@ void ja_one(struct jcomp *c, const struct insn *in, struct ja_place p, u32 step)
 		g_load(a, w, RAX, mem);
 		again = a->n;
 		apply(c, in, PM(value));
+		if (p.held && atom_may_stay(in)) {
+			g_alu(a, w, G_CMP, RCX, rm_reg(RAX));
+			stays = g_jcc(a, CC_E);
+		}
 		ja_touch(c, step, p.held);
 		if (!p.held) {
 			g_store(a, w, mem, RCX);
@@ -183,6 +187,8 @@ void ja_one(struct jcomp *c, const struct insn *in, struct ja_place p, u32 step)
 			g_op(a, w, 0x1b1, RCX, mem, 0);
 			g_land(a, g_jcc(a, CC_NE), again);
 		}
+		if (stays)
+			g_here(a, stays);
 	}
 	if (!result)
 		return;

@@ -299,7 +299,7 @@ static void one_lane(struct scomp *c, const struct insn *in, const struct sindex
 	struct rm m = rm_mem(RAX, 0);
 	u8 w = in->size == 8;
 	bool result = in->o[0] != OPND_NONE;
-	u32 op = direct(in), again;
+	u32 op = direct(in), again, stays = 0;
 
 	if (op) {
 		if (h.same)
@@ -333,6 +333,10 @@ static void one_lane(struct scomp *c, const struct insn *in, const struct sindex
 		g_load(a, w, RAX, rm_mem(R11, 0));
 		again = a->n;
 		apply(c, in);
+		if (h.held && atom_may_stay(in)) {
+			g_alu(a, w, G_CMP, RDX, rm_reg(RAX));
+			stays = g_jcc(a, CC_E);
+		}
 		access(c, h.held);
 		if (!h.held) {
 			g_store(a, w, rm_mem(R11, 0), RDX);
@@ -340,6 +344,8 @@ static void one_lane(struct scomp *c, const struct insn *in, const struct sindex
 			g_op(a, w, 0x1b1, RDX, rm_mem(R11, 0), 0);
 			g_land(a, g_jcc(a, CC_NE), again);
 		}
+		if (stays)
+			g_here(a, stays);
 	}
 	if (result)
 		g_store(a, w, lane_rm(AT_RESULTS, w), RAX);
