@@ -370,11 +370,69 @@ static void lanes(struct jcomp *c, const struct insn *in, u32 step, bool held, b
 		g_here(a, done);
 }
 
-/* All lanes that run: some ways at once, and one by one behind them. one: their values have come together. */
+/*
+ * Places in a queue: lanes add one number to one word, and each wants to know what was there before. One addition does it for all; each lane has found what those
+ * before it have added, as if they had come one after the other.
+ */
+static bool ranked(const struct jcomp *c, const struct insn *in)
+{
+	u32 o = in->o[1];
+
+	return in->o[0] != OPND_NONE && in->sub == ATOM_ADD && !type_is_float(in->type) && jit_val(c, o, in->dw).cls == JC_UNI && ((o & OPND_CONST) || !c->r[o].rawf);
+}
+
+static void add_ranked(struct jcomp *c, const struct insn *in, u32 step, bool held)
+{
+	struct as *a = &c->a;
+
+	running(c);
+	count_ones(a, RDX);
+	ju_load(c, RCX, in->o[1], in->dw);
+	g_imul(a, in->dw, RDX, rm_reg(RCX));
+	g_load(a, 1, RAX, rm_mem(RBX, JP_LANES));
+	ja_touch(c, step, held);
+	g_op(a, in->dw, 0x1c1, RDX, rm_mem(RAX, 0), 0);         /* xadd */
+	g_store(a, in->dw, rm_mem(RBX, AT_VALUE), RDX);
+}
+
+/* What was there is in lane 0's place: each lane's own, into all. */
+static void spread_ranks(struct jcomp *c, const struct insn *in)
+{
+	u32 lanes = in->dw ? 8 : 16, p;
+	struct as *a = &c->a;
+	u64 count[8];
+
+	for (p = 0; p < 8; p++)
+		count[p] = in->dw ? p : (u64)(2 * p + 1) << 32 | 2 * p;
+	ev_n(a, in->dw ? V_PBCASTQ : V_PBCASTD, 3, 0, rm_mem(RBX, AT_VALUE), 0, 0, 0, in->size, 0);
+	ju_load(c, RCX, in->o[1], in->dw);
+	ev(a, in->dw ? V_PBCASTQ_R : V_PBCASTD_R, 2, 0, rm_reg(RCX));
+	running(c);
+	for (p = 0; p < LANES / lanes; p++) {
+		ev(a, V_MOVA64, 1, 0, rm_lit(j_lit(c, count, 64), 0));
+		ev_k(a, in->dw ? V_PEXPANDQ : V_PEXPANDD, 1, 0, rm_reg(1), jv_mask(c, in->dw, p), 1);
+		if (p) {
+			g_load(a, 0, RCX, rm_reg(RDX));
+			g_alui(a, 0, G_AND, rm_reg(RCX), (s32)((1u << lanes * p) - 1));
+			count_ones(a, RCX);
+			ev(a, in->dw ? V_PBCASTQ_R : V_PBCASTD_R, 0, 0, rm_reg(RCX));
+			ev(a, in->dw ? V_PADDQ : V_PADDD, 1, 1, rm_reg(0));
+		}
+		ev(a, in->dw ? V_PMULLQ : V_PMULLD, 1, 1, rm_reg(2));
+		ev(a, in->dw ? V_PADDQ : V_PADDD, 1, 1, rm_reg(3));
+		ev(a, in->dw ? V_MOVA64_ST : V_MOVA32_ST, 1, 0, rm_mem(RBX, (s32)(AT_VALUE + 64 * p)));
+	}
+}
+
+/* All lanes that run: some ways at once, and one by one behind them. one: their values have come together, or are ranked(). */
 static void all(struct jcomp *c, const struct insn *in, const struct acc *x, u32 step, bool held, bool same, bool one)
 {
 	u32 done[JA_WAYS], n;
 
+	if (one && in->o[0] != OPND_NONE) {
+		add_ranked(c, in, step, held);
+		return;
+	}
 	if (one) {
 		ja_one(c, in, (struct ja_place){ 0, in->size == 8, held, false }, step);
 		return;
@@ -609,11 +667,12 @@ bool jit_atom(struct jcomp *c, const struct insn *in)
 	step = px ? x.step : j_exit(c, JX_STEP, c->pc, 0);
 	same = in->o[0] == OPND_NONE && jit_val(c, in->o[1], in->dw).cls == JC_UNI;
 	keeps = able && in->sub2 == ATOM_KEPT && c->fn->m->e->env.cores > 1;
-	one = px && x.v.cls == JC_UNI && in->o[0] == OPND_NONE && ja_vector_op(in);
+	one = px && x.v.cls == JC_UNI && (in->o[0] == OPND_NONE ? ja_vector_op(in) != 0 : ranked(c, in));
 	if (one) {
 		g_lea(&c->a, 1, RAX, rm_mem(x.base, x.disp));
 		g_store(&c->a, 1, rm_mem(RBX, JP_LANES), RAX);
-		ja_together(c, in);
+		if (in->o[0] == OPND_NONE)
+			ja_together(c, in);
 	} else {
 		if (keeps && !px && direct(in) && in->o[0] == OPND_NONE) {
 			values(c, in, in->o[1], AT_VALUE);
@@ -655,6 +714,8 @@ bool jit_atom(struct jcomp *c, const struct insn *in)
 		g_here(&c->a, quick);
 	if (back)
 		jit_mxcsr_back(c);
+	if (one && in->o[0] != OPND_NONE)
+		spread_ranks(c, in);
 	for (p = 0; in->o[0] != OPND_NONE && p < (in->dw ? 4u : 2u); p++) {
 		int t = jv_dst(c, in->o[0], p, 0);
 

@@ -289,8 +289,8 @@ static void whole_chain(struct scomp *c, const struct insn *in, bool held)
 	flushing(c, in, false);
 }
 
-/* How: held: others may come to that memory; same: their value is one, and no result is wanted; based: AT_BASE is there; one: all have one place, a scalar's. */
-struct way { bool based, held, same, one; };
+/* How: held: others may come to that memory; same: their value is one, and no result is wanted; based: AT_BASE is there; one: all have one place, a scalar's; ranked: that is so, and they want results, s_ranked(). */
+struct way { bool based, held, same, one, ranked; };
 
 /* The lane in rcx, whose address is in rax. Keeps rdx, but not in memory. */
 static void one_lane(struct scomp *c, const struct insn *in, const struct sindex *s, struct way h)
@@ -401,6 +401,15 @@ static void lanes(struct scomp *c, const struct insn *in, const struct sindex *s
 	bool at_once = op || (sums(in) && (h.one || !h.held));
 	struct as *a = &c->a;
 
+	if (h.ranked) {
+		same_value(c, in);
+		s_rank_sum(c, in);
+		g_load(a, 1, RAX, s_mem_lanes_at(0));
+		access(c, h.held);
+		g_op(a, in->size == 8, 0x1c1, R11, rm_mem(RAX, 0), 0);  /* xadd */
+		g_store(a, in->size == 8, s_mem_lanes_at(AT_RESULTS), R11);
+		return;
+	}
 	if (h.one && s_reduces_one(in)) {       /* values have come together */
 		for_all(c, in, s, h);
 		return;
@@ -569,7 +578,7 @@ bool s_atom(struct scomp *c, const struct insn *in)
 	u8 w = in->size == 8;
 	bool result = in->o[0] != OPND_NONE, same = !result && !s_varies(s_val(c, in->o[1], w)) && !s_val(c, in->o[1], w).pat;
 	u32 otherwise[2], done, p, own = 0;
-	bool keeps = may_be_kept(c, in), one;
+	bool keeps = may_be_kept(c, in), one, ranked;
 
 	if (!known(in) || !s_can_be(c, in))
 		return false;
@@ -582,7 +591,9 @@ bool s_atom(struct scomp *c, const struct insn *in)
 	}
 	if (type_is_float(in->type) && in->sub == ATOM_ADD)
 		rounds(c, MXCSR_BASE);
-	one = !s && !result && !s_varies(s_val(c, in->o[4], in->aw)) && !s_val(c, in->o[4], in->aw).pat;
+	one = !s && !s_varies(s_val(c, in->o[4], in->aw)) && !s_val(c, in->o[4], in->aw).pat;
+	ranked = one && s_ranked(c, in);
+	one &= !result;
 	if (!(same && direct(in) && s_val(c, in->o[1], w).known))
 		values(c, in->o[1], w, AT_VALUES);
 	if (one && s_reduces_one(in)) {
@@ -593,7 +604,7 @@ bool s_atom(struct scomp *c, const struct insn *in)
 	if (in->sub == ATOM_CAS)
 		values(c, in->o[2], w, AT_OTHERS);
 	if (in->space == SPACE_SHARED || !c->fn->m->e->alone.able) {
-		lanes(c, in, s, (struct way){ false, in->space != SPACE_SHARED, same, one });
+		lanes(c, in, s, (struct way){ false, in->space != SPACE_SHARED, same, one, ranked });
 	} else {
 		if (keeps)
 			own = s ? kept_indices(c, in, s) : kept(c);
@@ -604,17 +615,19 @@ bool s_atom(struct scomp *c, const struct insn *in)
 		}
 		if (keeps)
 			g_here(a, own);
-		lanes(c, in, s, (struct way){ keeps && s, false, same, one });
+		lanes(c, in, s, (struct way){ keeps && s, false, same, one, ranked });
 		alone_done(c);
 		done = g_jmp(a);
 		g_here(a, otherwise[1]);
 		alone_done(c);
 		g_here(a, otherwise[0]);
-		lanes(c, in, s, (struct way){ false, true, same, one });
+		lanes(c, in, s, (struct way){ false, true, same, one, ranked });
 		g_here(a, done);
 	}
 	if (type_is_float(in->type) && in->sub == ATOM_ADD && c->s->mxcsr != ~0u)
 		rounds(c, c->s->mxcsr);
+	if (ranked)
+		s_rank_spread(c, in, AT_RESULTS, AT_VALUES);
 	for (p = 0; result && p < (w ? 2u : 1u); p++) {
 		vy(a, X_MOVU, 0, 0, s_mem_lanes_at(AT_RESULTS + 32 * p));
 		sput(c, in->o[0], p, 0);

@@ -50,6 +50,20 @@ static u32 neutral(const struct insn *in)
 	return 0;
 }
 
+/* r11 = itself as often as lanes run; odd: once or not at all. Overwrites rdx. */
+static void times(struct scomp *c, u8 w, bool odd)
+{
+	struct as *a = &c->a;
+
+	s_mask_bits(c, RDX);
+	as_room(a, 16);
+	b1(a, 0xf3);
+	g_op(a, 0, 0x1b8, RDX, rm_reg(RDX), 0);         /* popcnt */
+	if (odd)
+		g_alui(a, 0, G_AND, rm_reg(RDX), 1);
+	g_imul(a, w, R11, rm_reg(RDX));
+}
+
 /* All lanes' values that run come together in lane 0's place. same: r11 is that of each. */
 void s_reduce_one(struct scomp *c, const struct insn *in, u32 values, bool same)
 {
@@ -58,15 +72,8 @@ void s_reduce_one(struct scomp *c, const struct insn *in, u32 values, bool same)
 	struct as *a = &c->a;
 
 	if (same) {
-		if (in->sub == ATOM_ADD || in->sub == ATOM_XOR) {
-			s_mask_bits(c, RDX);
-			as_room(a, 16);
-			b1(a, 0xf3);
-			g_op(a, 0, 0x1b8, RDX, rm_reg(RDX), 0);         /* popcnt */
-			if (in->sub == ATOM_XOR)
-				g_alui(a, 0, G_AND, rm_reg(RDX), 1);
-			g_imul(a, w, R11, rm_reg(RDX));
-		}
+		if (in->sub == ATOM_ADD || in->sub == ATOM_XOR)
+			times(c, w, in->sub == ATOM_XOR);
 		g_store(a, w, s_mem_lanes_at(values), R11);
 		return;
 	}
@@ -152,4 +159,66 @@ u32 s_reduce_row(struct scomp *c, const struct insn *in, u32 values)
 	if (some)
 		g_here(a, some);
 	return done;
+}
+
+/* Lanes add one number to one word and want to know what was there before, as jit_atom.c has it: .u64 by a number that is known and small. */
+bool s_ranked(const struct scomp *c, const struct insn *in)
+{
+	struct sval v = s_val(c, in->o[1], in->size == 8);
+
+	return in->o[0] != OPND_NONE && in->sub == ATOM_ADD && !type_is_float(in->type) && !s_varies(v) && !v.pat && (in->size == 4 || (v.known && v.k <= INT32_MAX));
+}
+
+/* r11 = what all lanes that run add, of r11 each. Overwrites rdx. */
+void s_rank_sum(struct scomp *c, const struct insn *in)
+{
+	times(c, in->size == 8, false);
+}
+
+/* ymm 0 = how many lanes that run each has before it. Overwrites ymm 1 and 2. */
+static void ranks(struct scomp *c)
+{
+	static const u32 all[STRIP] = { 0, 1, 2, 3, 4, 5, 6, 7 };
+	struct as *a = &c->a;
+	u8 by[2][32];
+	u32 i, k;
+
+	if (s_all_run(c)) {
+		vy(a, X_MOVU, 0, 0, rm_lit(s_lit(c, all, 32), 0));
+		return;
+	}
+	for (k = 0; k < 2; k++)
+		for (i = 0; i < 32; i++)
+			by[k][i] = (i & 15) < 4u << k ? 0x80 : (u8)((i & 15) - (4u << k));
+	vr(a, X_PXOR, 2, 2, 2);
+	vr(a, X_PSUBD, 2, 2, s_mask(c));                /* 1 for each that runs; then sums of two, of four, and of the lower half in the upper one */
+	vr(a, X_MOVU, 0, 0, 2);
+	for (k = 0; k < 2; k++) {
+		vy(a, X_PSHUFB, 1, 0, rm_lit(s_lit(c, by[k], 32), 0));
+		vr(a, X_PADDD, 0, 0, 1);
+	}
+	vyi(a, X_PERM128, 1, 0, rm_reg(0), 0x08);
+	vyi(a, X_PSHUFD, 1, 0, rm_reg(1), 0xff);
+	vr(a, X_PADDD, 0, 0, 1);
+	vr(a, X_PSUBD, 0, 0, 2);
+}
+
+/* What was there is in lane 0's place at `at`, what each adds stands at `values`: each lane's own, into all. */
+void s_rank_spread(struct scomp *c, const struct insn *in, u32 at, u32 values)
+{
+	bool w = in->size == 8;
+	struct as *a = &c->a;
+	u32 p;
+
+	ranks(c);
+	vy(a, w ? X_PBCASTQ : X_PBCASTD, 3, 0, s_mem_lanes_at(at));
+	for (p = 0; p < (w ? 2u : 1u); p++) {
+		if (p)
+			vyi(a, X_EXTRACT, 0, 0, rm_reg(0), 1);
+		if (w)
+			vr(a, X_PMOVZXDQ, 1, 0, 0);
+		vy(a, w ? X_PMULUDQ : X_PMULLD, 1, w ? 1 : 0, s_mem_lanes_at(values + 32 * p));
+		vr(a, w ? X_PADDQ : X_PADDD, 1, 1, 3);
+		vy(a, X_MOVU_ST, 1, 0, s_mem_lanes_at(at + 32 * p));
+	}
 }

@@ -473,6 +473,9 @@ u32 s_reduce_row(struct scomp *c, const struct insn *in, u32 values);   /* reduc
 /* May values of lanes that reduce into one place come together before that? And do so, in lane 0's place; same: r11 is that of each */
 bool s_reduces_one(const struct insn *in);
 void s_reduce_one(struct scomp *c, const struct insn *in, u32 values, bool same);
+bool s_ranked(const struct scomp *c, const struct insn *in);
+void s_rank_sum(struct scomp *c, const struct insn *in);
+void s_rank_spread(struct scomp *c, const struct insn *in, u32 at, u32 values);
 u32 s_each_lane(struct scomp *c);
 void s_next_lane(struct scomp *c, u32 top);
 
