@@ -180,6 +180,7 @@ static void all_kinds(void)
 static const char *const seen[] = {
 	"ld.volatile.global.u32 %r8, [%q5];\n", "st.relaxed.sys.global.u32 [%q5], %r3;\n", "membar.gl;\n", "fence.acq_rel.gpu;\n",
 	"ld.global.u64 %q7, [%q5+8];\n ld.global.u32 %r8, [%q7];\n",             /* a pointer of which nobody knows where it leads */
+	"mul.wide.u32 %q7, %r3, 8;\n setp.eq.u32 %g, %r3, 0x12345;\n @%g ld.global.u32 %r8, [%q7];\n",
 	"sub.s64 %q7, %q5, %q0;\n add.s64 %q7, %q7, %q0;\n ld.global.u32 %r8, [%q7];\n",
 };
 
@@ -194,6 +195,8 @@ static void not_kept(void)
 	one(sum, INDEX, 0, 0, "ld.global.u32 %r8, [%q5];\n", "red.global", table + 8 * WORDS - 4, 0, 0);
 	one(sum, INDEX, 0, 0, "setp.eq.u32 %g, %r3, 0x12345;\n @%g st.global.u32 [%q5], %r3;\n", "red.global", table + 64, 0, 0);
 	one(sum, INDEX, 0, 0, "setp.eq.u32 %g, %r3, 0x12345;\n @%g ld.global.u32 %r8, [%q5];\n", "red.global", (void *)(uintptr_t)(RIG_SPAN_BASE + 64), 0, 0);
+	/* a pointer that is read, and a parameter that is 0 added to it, which is no pointer to nowhere */
+	one(sum, INDEX, 0, 0, "ld.global.u64 %q7, [%q1];\n add.s64 %q7, %q7, %q5;\n setp.eq.u32 %g, %r3, 0x12345;\n @%g ld.global.u32 %r8, [%q7];\n", "red.global", NULL, 0, 0);
 	/* another operation on it, and one whose result is wanted */
 	one(sum, INDEX, 0, 0, "red.global.max.u32 [%q4], 0;\n", "red.global", other, 0, 0);
 	one(sum, INDEX, 0, 0, "atom.global.add.u32 %r8, [%q4], 0;\n add.u32 %r5, %r5, %r8;\n sub.u32 %r5, %r5, %r8;\n", "red.global", other, 0, 0);

@@ -303,7 +303,6 @@ static struct grid *fill(struct engine *e, struct grid *g, const struct engine_l
 		memset((void *)g->coop_win, 0, 4096);
 		*(u32 *)g->coop_win = 4096;     /* its size; the barrier word follows */
 	}
-	tally_grid(e, g);
 	return again || uniform_run(e, g) ? g : NULL;
 }
 
@@ -311,7 +310,10 @@ struct grid *grid_make(struct engine *e, const struct engine_launch *l, struct f
 {
 	struct grid *g = grid_home(e, (u64)l->grid[0] * l->grid[1] * l->grid[2], l->cookie);
 
-	return g ? fill(e, g, l, fn, threads) : NULL;
+	g = g ? fill(e, g, l, fn, threads) : NULL;
+	if (g)
+		tally_grid(e, g);
+	return g;
 }
 
 struct grid *grid_make_child(struct engine *e, const struct engine_launch *l, struct func *fn, u32 threads, u64 nth)

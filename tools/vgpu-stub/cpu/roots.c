@@ -11,8 +11,7 @@
  * pointer that has come from there leads to the same allocation, or it is not the program's to use.
  *
  * A register's root is what is common to all that is written to it, wherever in the code: pointers are moved, chosen and added to, and of a product or a
- * shift nobody makes one. What is read from memory may be a number or a pointer: added to one that has a root it is a number, and alone it is a pointer of which
- * nothing is known.
+ * shift nobody makes one. What has 64 bits and is read from memory may be a pointer of which nothing is known, whatever is added to it.
  */
 #include <string.h>
 
@@ -60,8 +59,10 @@ static u32 result(const struct roots *r, const struct insn *in)
 	switch ((enum kind)in->kind) {
 	case K_LDPARAM:
 		return in->size < 8 ? ROOT_NONE : in->vec == 1 ? ROOT_PARAM + (u32)in->imm : ROOT_SEVERAL;
-	case K_LD: case K_ATOM: case K_SREG: case K_SETP: case K_PRED: case K_ISSPACEP: case K_VOTE: case K_ACTIVEMASK: case K_CVT:
-		return in->kind == K_LD && in->space == SPACE_PARAM ? ROOT_SEVERAL : ROOT_NONE;
+	case K_LD: case K_ATOM:
+		return in->size >= 8 ? ROOT_SEVERAL : ROOT_NONE;
+	case K_SREG: case K_SETP: case K_PRED: case K_ISSPACEP: case K_VOTE: case K_ACTIVEMASK:
+		return ROOT_NONE;
 	case K_LADDR:
 		return ROOT_ELSE;
 	case K_CVTA:

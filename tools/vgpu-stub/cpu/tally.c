@@ -27,6 +27,9 @@
 u64 tally_worth = 24;
 u64 tally_brought;
 
+/* That of the ordinary function is the coarse one's, too. */
+static const struct tally_plan *plan_of(const struct grid *g) { return g->fn->of ? &g->fn->of->tally : &g->fn->tally; }
+
 static u64 param(const struct grid *g, u32 off) { return *(const u64 *)(g->pwin + off); }
 
 /* Do all other pointers of the kernel lead elsewhere? */
@@ -48,13 +51,13 @@ static bool apart(const struct engine *e, const struct grid *g, const struct tal
 
 void tally_grid(struct engine *e, struct grid *g)
 {
-	const struct tally_plan *p = g->fn->of ? &g->fn->of->tally : &g->fn->tally;
+	const struct tally_plan *p = plan_of(g);
 	u64 ticks = g->est * g->nblocks, least = (u64)THREAD_TICKS * g->threads * g->nblocks, lo, bytes;
 	int plain;
 	u32 i;
 
 	g->tally_bytes = 0;
-	if (!p->nreds || e->nthreads < 2 || e->mode != ENGINE_MODE_JIT || !e->alone.able || !e->env.allocation || g->cooperative || g->team > 1 || g->kin)
+	if (!p->nreds || e->nthreads < 2 || e->mode != ENGINE_MODE_JIT || !e->alone.able || !e->env.allocation || g->cooperative || g->team > 1)
 		return;
 	ticks = ticks > least ? ticks : least;
 	for (i = 0; i < p->nreds; i++) {
@@ -73,6 +76,7 @@ void tally_turn(const struct turn *t)
 
 	if (!t->g->tally_bytes || k->g)
 		return;
+	k->plan = plan_of(t->g);
 	k->g = t->g;
 	t->g->running++;
 }
@@ -97,7 +101,7 @@ void tally_open(struct tstate *ts)
 /* Words are taken as they are brought: a fault leaves none behind that would be brought twice, or to another grid. */
 static void bring(struct tstate *ts)
 {
-	const struct tally_plan *p = ts->tally.g->fn->of ? &ts->tally.g->fn->of->tally : &ts->tally.g->fn->tally;
+	const struct tally_plan *p = ts->tally.plan;
 	const struct insn in = { .kind = K_ATOM, .sub = p->op, .type = p->type, .size = p->size, .space = SPACE_GLOBAL };
 	u32 at, end = (u32)(ts->tally.lo % LINE + ts->tally.bytes), i;
 	u64 line[LINE / 8], a, any, n = 0;

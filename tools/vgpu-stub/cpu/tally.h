@@ -30,7 +30,8 @@ struct tally_plan {
 struct tally {
 	uint64_t bytes, lo;             /* of the memory whose sums it keeps; bytes 0: of none */
 	uint64_t delta;                 /* from a word there to the one that stands for it here */
-	struct grid *g;                 /* whose sums; it counts as running there. Written with the engine's lock */
+	struct grid *g;                 /* whose sums; it counts as running there. Both are written with the engine's lock */
+	const struct tally_plan *plan;  /* which */
 	char *mem;                      /* TALLY_BYTES and a line; all 0 while nothing is kept */
 };
 
@@ -38,7 +39,7 @@ struct tally {
 void tally_find(struct comp *c);
 #define ATOM_KEPT 1
 
-/* launch.c: g is complete. Does it keep sums, and of what? */
+/* The dispatcher has completed g. Does it keep sums, and of what? */
 void tally_grid(struct engine *e, struct grid *g);
 /* A turn begins, with the lock held; between that and its first block, without: tally_open(). */
 void tally_turn(const struct turn *t);
