@@ -149,7 +149,8 @@ struct grid {
 	u64 next_block;                 /* blocks from here on were never given to anybody */
 	u64 done_blocks;
 	u32 resident;                   /* blocks that run or are suspended */
-	u32 running;                    /* turns that are out, and workers that keep sums (tally.c) */
+	u32 running;                    /* turns that are out */
+	u32 keepers;                    /* workers that keep sums, with a turn or without: tally.c */
 	u64 est;                        /* clock ticks of a block, as last seen; 0: unknown */
 	u64 took, took_blocks;          /* clock ticks of so many blocks: tune.c */
 	struct cta *suspended, **tail;

@@ -158,7 +158,7 @@ static void grid_reset(struct grid *g, u64 nblocks, u64 cookie, u64 id)
 {
 	g->nblocks = nblocks;
 	g->next_block = g->done_blocks = 0;
-	g->resident = g->running = g->status = g->nrest = 0;
+	g->resident = g->running = g->keepers = g->status = g->nrest = 0;
 	g->suspended = NULL;
 	g->tail = &g->suspended;
 	g->cookie = cookie;

@@ -89,7 +89,7 @@ static struct cta *cta_pooled(struct engine *e)
 
 bool grid_ended(struct engine *e, const struct grid *g)
 {
-	return !g->running && (g->done_blocks == g->nblocks || status_of(g) || sticky(e));
+	return !g->running && !g->keepers && (g->done_blocks == g->nblocks || status_of(g) || sticky(e));
 }
 
 /* Takes the grid out. What is to be told then is in x: where kernels have launched kernels that is of the host's launch, or nothing yet. */
@@ -717,7 +717,7 @@ static void turns_here(struct engine *e, struct grid *g)
 	if (ts && ts->tally.g && retire(e, tally_close(e, ts)))
 		return;
 	/* others do the last of it */
-	if (others && g->running)
+	if (others && (g->running || g->keepers))
 		await_news(e, AWAIT_TICKS);
 }
 

@@ -7,9 +7,8 @@
  *
  *      red [a], v              a - lo < bytes in all lanes that run:  [a + delta] += v         (jit_atom.c, strip/atom.c)
  *
- * Of a grid that keeps sums each worker with any counts as running, as one with a turn does, so that it does not end before they are brought. That is so
- * for the only grid there is, of some length, and allocations that a core has room for twice; what goes elsewhere has locks. The interpreter adds where it
- * belongs at any time: sums commute.
+ * A grid does not end before all its keepers have brought theirs. Sums are kept of the only grid there is, of some length, and of allocations that a core has
+ * room for twice; what goes elsewhere has locks. The interpreter adds where it belongs at any time: sums commute.
  *
  * Sums of floats are rounded in another order by that, which no two runs of such a grid have in common anyway.
  */
@@ -78,7 +77,7 @@ void tally_turn(const struct turn *t)
 		return;
 	k->plan = plan_of(t->g);
 	k->g = t->g;
-	t->g->running++;
+	t->g->keepers++;
 }
 
 void tally_open(struct tstate *ts)
@@ -149,7 +148,7 @@ struct grid *tally_close(struct engine *e, struct tstate *ts)
 	}
 	k->bytes = 0;
 	k->g = NULL;
-	g->running--;
+	g->keepers--;
 	return g;
 }
 

@@ -30,7 +30,7 @@ struct tally_plan {
 struct tally {
 	uint64_t bytes, lo;             /* of the memory whose sums it keeps; bytes 0: of none */
 	uint64_t delta;                 /* from a word there to the one that stands for it here */
-	struct grid *g;                 /* whose sums; it counts as running there. Both are written with the engine's lock */
+	struct grid *g;                 /* whose sums; it is among the grid's keepers. Both are written with the engine's lock */
 	const struct tally_plan *plan;  /* which */
 	char *mem;                      /* TALLY_BYTES and a line; all 0 while nothing is kept */
 };
