@@ -199,7 +199,7 @@ static struct jval v_shr(struct jcomp *c, struct jval a, u32 s, bool is_signed, 
 		return with_scalar(uni(a.ual > s ? (u8)(a.ual - s) : 0, max), a.sk, to, bits);
 	if (no_carry(c, a)) {
 		for (l = 0; l < LANES; l++)
-			v[l] = c->pats[a.pat][l] >> s;
+			v[l] = (s64)c->pats[a.pat][l] >> s;
 		return with_scalar(pattern(c, v, a.ual > s ? (u8)(a.ual - s) : 0, max), a.sk, to, bits);
 	}
 	if (!positive || a.ual < s)
@@ -207,7 +207,7 @@ static struct jval v_shr(struct jcomp *c, struct jval a, u32 s, bool is_signed, 
 	for (l = 0; l < LANES; l++) {
 		if (c->pats[a.pat][l] < 0)
 			return vary();
-		v[l] = c->pats[a.pat][l] >> s;
+		v[l] = (s64)c->pats[a.pat][l] >> s;
 	}
 	return with_scalar(pattern(c, v, (u8)(a.ual - s), max), a.sk, to, bits);
 }
@@ -242,7 +242,7 @@ static struct jval v_and(struct jcomp *c, struct jval a, struct jval b, u32 bits
 		return with_scalar(pattern(c, v, a.ual, a.max < m ? a.max : m), a.sk, a.s & m, bits);
 	m = j_whole_mask(a, m, bits);
 	if (!(~m & (~m + 1))) {                 /* all but low bits */
-		k = 64 - (u32)__builtin_clzll(~m);
+		k = ~m ? 64 - (u32)__builtin_clzll(~m) : 0;
 		if (a.ual < k || k > 30)
 			return vary();
 		for (l = 0; l < LANES; l++)
