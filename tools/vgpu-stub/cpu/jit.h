@@ -616,4 +616,19 @@ void jit_code_give(struct engine *e, u64 at, u64 bytes);
 int jit_open(struct engine *e);
 void jit_close(struct engine *e);
 
+/* Of the thread's struct tally, for both compilers. */
+static inline struct rm tally_at(size_t field) { return rm_mem(R14, (s32)(offsetof(struct tstate, tally) + field)); }
+
+/* rcx = how much more than one element of so many bytes there is from rax on, in memory whose sums the worker keeps; no: the jumps that are taken if it is none. Overwrites rdx. */
+static inline void tally_reach(struct as *a, u32 bytes, u32 no[2])
+{
+	g_load(a, 1, RDX, rm_reg(RAX));
+	g_alu(a, 1, G_SUB, RDX, tally_at(offsetof(struct tally, lo)));
+	g_load(a, 1, RCX, tally_at(offsetof(struct tally, bytes)));
+	g_alu(a, 1, G_SUB, RCX, rm_reg(RDX));
+	no[0] = g_jcc(a, CC_BE);
+	g_alui(a, 1, G_SUB, rm_reg(RCX), (s32)bytes);
+	no[1] = g_jcc(a, CC_B);
+}
+
 #endif

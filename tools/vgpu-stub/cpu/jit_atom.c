@@ -24,11 +24,20 @@ static struct rm address(struct ja_place p)
 	return p.l < 0 ? rm_idx(RBX, RCX, 3, JP_LANES) : rm_mem(RBX, JP_LANES + 8 * p.l);
 }
 
-/* rcx = the lowest lane of k7, which is the one at work. */
-static void lane_again(struct as *a)
+void ja_lane(struct as *a)
 {
 	k_to(a, RCX, 7);
 	g_tzcnt(a, RCX, rm_reg(RCX));
+}
+
+void ja_next_lane(struct as *a, u32 top)
+{
+	k_to(a, RDX, 7);
+	g_lea(a, 1, RCX, rm_mem(RDX, -1));
+	g_alu(a, 0, G_AND, RDX, rm_reg(RCX));
+	k_from(a, 7, RDX);
+	k_ortest(a, 7, 7);
+	g_land(a, g_jcc(a, CC_NE), top);
 }
 
 static bool is_float_add(const struct insn *in) { return in->type == T_F32 || in->type == T_F64; }
@@ -193,7 +202,7 @@ void ja_one(struct jcomp *c, const struct insn *in, struct ja_place p, u32 step)
 	if (!result)
 		return;
 	if (p.l < 0)
-		lane_again(a);
+		ja_lane(a);
 	g_store(a, w, v, RAX);
 }
 
@@ -357,14 +366,9 @@ static void lanes(struct jcomp *c, const struct insn *in, u32 step, bool held, b
 	} else {
 		k_from(a, 7, RDX);
 		top = a->n;
-		lane_again(a);
+		ja_lane(a);
 		ja_one(c, in, p, step);
-		k_to(a, RDX, 7);
-		g_lea(a, 1, RCX, rm_mem(RDX, -1));
-		g_alu(a, 0, G_AND, RDX, rm_reg(RCX));
-		k_from(a, 7, RDX);
-		k_ortest(a, 7, 7);
-		g_land(a, g_jcc(a, CC_NE), top);
+		ja_next_lane(a, top);
 	}
 	if (done)
 		g_here(a, done);
@@ -484,19 +488,19 @@ static u32 kept(struct jcomp *c, bool one)
 	u32 q, no[5], n = 0, done;
 	struct as *a = &c->a;
 
-	g_load(a, 1, RDX, ja_kept(offsetof(struct tally, bytes)));
+	g_load(a, 1, RDX, tally_at(offsetof(struct tally, bytes)));
 	g_op(a, 1, 0x85, RDX, rm_reg(RDX), 0);          /* test */
 	no[n++] = g_jcc(a, CC_E);
 	if (one) {
 		g_load(a, 1, RAX, rm_mem(RBX, JP_LANES));
-		g_alu(a, 1, G_SUB, RAX, ja_kept(offsetof(struct tally, lo)));
+		g_alu(a, 1, G_SUB, RAX, tally_at(offsetof(struct tally, lo)));
 		g_alu(a, 1, G_CMP, RAX, rm_reg(RDX));
 		no[n++] = g_jcc(a, CC_AE);
-		g_load(a, 1, RAX, ja_kept(offsetof(struct tally, delta)));
+		g_load(a, 1, RAX, tally_at(offsetof(struct tally, delta)));
 		g_op(a, 1, G_ADD * 8 + 1, RAX, rm_mem(RBX, JP_LANES), 0);
 	} else {
-		ev_n(a, V_PBCASTQ, 1, 0, ja_kept(offsetof(struct tally, lo)), 0, 0, 0, 8, 0);
-		ev_n(a, V_PBCASTQ, 2, 0, ja_kept(offsetof(struct tally, bytes)), 0, 0, 0, 8, 0);
+		ev_n(a, V_PBCASTQ, 1, 0, tally_at(offsetof(struct tally, lo)), 0, 0, 0, 8, 0);
+		ev_n(a, V_PBCASTQ, 2, 0, tally_at(offsetof(struct tally, bytes)), 0, 0, 0, 8, 0);
 		for (q = 0; q < 4; q++) {
 			ev(a, V_MOVA64, 0, 0, rm_mem(RBX, (s32)(JP_LANES + 64 * q)));
 			ev(a, V_PSUBQ, 0, 0, rm_reg(1));
@@ -504,7 +508,7 @@ static u32 kept(struct jcomp *c, bool one)
 			k_ortest(a, 7, 7);
 			no[n++] = g_jcc(a, CC_NE);
 		}
-		ev_n(a, V_PBCASTQ, 1, 0, ja_kept(offsetof(struct tally, delta)), 0, 0, 0, 8, 0);
+		ev_n(a, V_PBCASTQ, 1, 0, tally_at(offsetof(struct tally, delta)), 0, 0, 0, 8, 0);
 		for (q = 0; q < 4; q++) {
 			ev(a, V_PADDQ, 0, 1, rm_mem(RBX, (s32)(JP_LANES + 64 * q)));
 			ev(a, V_MOVA64_ST, 0, 0, rm_mem(RBX, (s32)(JP_LANES + 64 * q)));

@@ -677,7 +677,7 @@ bool jx_addresses(struct jcomp *c, const struct insn *in, u32 step)
 u32 jx_kept(struct jcomp *c, const struct insn *in, u32 op, u32 step, bool same)
 {
 	const struct jsym *s = indexed(c, in);
-	u32 no[5], n = 0, some, done, all, top, l, p;
+	u32 no[5], n = 2, some, done, all, top, l, p;
 	struct rm value = rm_mem(RBX, JA_VALUE);
 	u8 w = in->size == 8;
 	struct as *a = &c->a;
@@ -685,13 +685,7 @@ u32 jx_kept(struct jcomp *c, const struct insn *in, u32 op, u32 step, bool same)
 	if (!s)
 		return 0;
 	check(c, in, s, step);
-	g_load(a, 1, RDX, rm_reg(RAX));
-	g_alu(a, 1, G_SUB, RDX, ja_kept(offsetof(struct tally, lo)));
-	g_load(a, 1, RCX, ja_kept(offsetof(struct tally, bytes)));
-	g_alu(a, 1, G_SUB, RCX, rm_reg(RDX));           /* what is there from index 0 on */
-	no[n++] = g_jcc(a, CC_BE);
-	g_alui(a, 1, G_SUB, rm_reg(RCX), in->size);
-	no[n++] = g_jcc(a, CC_B);
+	tally_reach(a, in->size, no);
 	g_shi(a, 1, G_SHR, RCX, s->shift);
 	ev(a, V_PBCASTD_R, 2, 0, rm_reg(RCX));
 	for (p = 0; p < 2; p++) {
@@ -708,7 +702,7 @@ u32 jx_kept(struct jcomp *c, const struct insn *in, u32 op, u32 step, bool same)
 	ev_i(a, V_PCMPUD, 7, jv_reg(c, s->index, 0, 0, 0), rm_reg(1), jv_mask(c, 0, 0), 0, 4);
 	k_ortest(a, 7, 7);
 	no[n++] = g_jcc(a, CC_E);
-	g_alu(a, 1, G_ADD, RAX, ja_kept(offsetof(struct tally, delta)));
+	g_alu(a, 1, G_ADD, RAX, tally_at(offsetof(struct tally, delta)));
 	if (c->gk == 1)
 		k_to(a, RDX, 5);
 	else
@@ -727,17 +721,11 @@ u32 jx_kept(struct jcomp *c, const struct insn *in, u32 op, u32 step, bool same)
 	done = g_jmp(a);
 	g_here(a, some);
 	top = a->n;
-	k_to(a, RCX, 7);
-	g_tzcnt(a, RCX, rm_reg(RCX));
+	ja_lane(a);
 	g_load(a, w, RDX, same ? value : rm_idx(RBX, RCX, w ? 3 : 2, JA_VALUE));
 	g_load(a, 0, RCX, rm_idx(RBX, RCX, 2, JP_LANES));
 	g_op(a, w, op, RDX, place(s, RCX), 0);
-	k_to(a, RDX, 7);
-	g_lea(a, 1, RCX, rm_mem(RDX, -1));
-	g_alu(a, 0, G_AND, RDX, rm_reg(RCX));
-	k_from(a, 7, RDX);
-	k_ortest(a, 7, 7);
-	g_land(a, g_jcc(a, CC_NE), top);
+	ja_next_lane(a, top);
 	g_land(a, done, a->n);
 	done = g_jmp(a);
 	g_here(a, all);

@@ -89,11 +89,13 @@ u32 jx_kept(struct jcomp *c, const struct insn *in, u32 op, u32 step, bool same)
  * jit_atom.c, for jit_reduce.c. Where a lane's part is: lane l, or the one in rcx. held: others may come to that memory; same: rdx is every
  * lane's value already. Addresses and values stand in P.
  */
-static inline struct rm ja_kept(size_t field) { return rm_mem(R14, (s32)(offsetof(struct tstate, tally) + field)); }       /* of what the worker keeps */
 struct ja_place { s32 l; u8 w; bool held, same; };
 #define JA_VALUE JP_WIDE
 void ja_one(struct jcomp *c, const struct insn *in, struct ja_place p, u32 step);
 void ja_together(struct jcomp *c, const struct insn *in);       /* all values in lane 0's place */
+/* rcx = the lowest lane of k7, which is at work; on to the next one at top, if there is one. Overwrites rcx, rdx */
+void ja_lane(struct as *a);
+void ja_next_lane(struct as *a, u32 top);
 void ja_touch(struct jcomp *c, u32 step, bool lock);
 u32 ja_vector_op(const struct insn *in);
 u64 ja_neutral(const struct insn *in);

@@ -473,8 +473,6 @@ static void alone(struct scomp *c, const struct insn *in, const struct sindex *s
 	alone_used(c->fn);
 }
 
-static struct rm kept_at(size_t field) { return rm_mem(R14, (s32)(offsetof(struct tstate, tally) + field)); }
-
 /* al = the lanes that run and are not among those whose bits it has, and flags for that. */
 static void others(struct scomp *c)
 {
@@ -499,17 +497,11 @@ static void to_base(struct scomp *c, const struct insn *in, const struct sindex 
 static u32 kept_indices(struct scomp *c, const struct insn *in, const struct sindex *s)
 {
 	struct as *a = &c->a;
-	u32 no[3], n = 0, done, base;
+	u32 no[3], n = 2, done, base;
 	u64 max;
 
 	to_base(c, in, s);
-	g_load(a, 1, RDX, rm_reg(RAX));
-	g_alu(a, 1, G_SUB, RDX, kept_at(offsetof(struct tally, lo)));
-	g_load(a, 1, RCX, kept_at(offsetof(struct tally, bytes)));
-	g_alu(a, 1, G_SUB, RCX, rm_reg(RDX));           /* what is there from element 0 on */
-	no[n++] = g_jcc(a, CC_BE);
-	g_alui(a, 1, G_SUB, rm_reg(RCX), in->size);
-	no[n++] = g_jcc(a, CC_B);
+	tally_reach(a, in->size, no);
 	if (s_bounded(c, in, &base, &max) && max <= TALLY_BYTES) {
 		g_alui(a, 1, G_CMP, rm_reg(RCX), (s32)max);
 		no[n++] = g_jcc(a, CC_B);
@@ -524,7 +516,7 @@ static u32 kept_indices(struct scomp *c, const struct insn *in, const struct sin
 		no[n++] = g_jcc(a, CC_NE);
 		to_base(c, in, s);
 	}
-	g_alu(a, 1, G_ADD, RAX, kept_at(offsetof(struct tally, delta)));
+	g_alu(a, 1, G_ADD, RAX, tally_at(offsetof(struct tally, delta)));
 	g_store(a, 1, s_mem_lanes_at(AT_BASE), RAX);
 	done = g_jmp(a);
 	while (n)
@@ -538,11 +530,11 @@ static u32 kept(struct scomp *c)
 	struct as *a = &c->a;
 	u32 no[2], done, p;
 
-	g_load(a, 1, RAX, kept_at(offsetof(struct tally, bytes)));
+	g_load(a, 1, RAX, tally_at(offsetof(struct tally, bytes)));
 	g_op(a, 1, 0x85, RAX, rm_reg(RAX), 0);          /* test */
 	no[0] = g_jcc(a, CC_E);
-	vy(a, X_PBCASTQ, 0, 0, kept_at(offsetof(struct tally, lo)));
-	vy(a, X_PBCASTQ, 1, 0, kept_at(offsetof(struct tally, bytes)));
+	vy(a, X_PBCASTQ, 0, 0, tally_at(offsetof(struct tally, lo)));
+	vy(a, X_PBCASTQ, 1, 0, tally_at(offsetof(struct tally, bytes)));
 	for (p = 0; p < 2; p++) {
 		vy(a, X_MOVU, 2, 0, s_mem_lanes_at(32 * p));
 		vr(a, X_PSUBQ, 2, 2, 0);
@@ -554,7 +546,7 @@ static u32 kept(struct scomp *c)
 	g_alu(a, 0, G_OR, RAX, rm_reg(RCX));
 	others(c);
 	no[1] = g_jcc(a, CC_NE);
-	vy(a, X_PBCASTQ, 0, 0, kept_at(offsetof(struct tally, delta)));
+	vy(a, X_PBCASTQ, 0, 0, tally_at(offsetof(struct tally, delta)));
 	for (p = 0; p < 2; p++) {
 		vy(a, X_PADDQ, 1, 0, s_mem_lanes_at(32 * p));
 		vy(a, X_MOVU_ST, 1, 0, s_mem_lanes_at(32 * p));
