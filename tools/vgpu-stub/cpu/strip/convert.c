@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Conversions of a strip on vectors, as cvt.c says (PTX ISA 9.7.9.21, cvt); what is left goes to call8.c. Temporaries: ymm 0 to 3. */
-#include "strip.h"
+#include "mem.h"
 #include "vex.h"
 
 static const u8 imm[] = { [RND_RNI] = 8, [RND_RMI] = 9, [RND_RPI] = 10, [RND_RZI] = 11 };       /* of X_ROUNDPS and X_ROUNDPD */
@@ -35,9 +35,11 @@ static bool single_to_int(struct scomp *c, const struct insn *in)
 	if (in->sub < RND_RNI || in->sub > RND_RPI)
 		return false;
 	/* to the nearest or to zero a subnormal is 0, flushed or not */
-	if (in->sub != RND_RZI && in->sub != RND_RNI && !single(c, in))
+	if (in->sub != RND_RZI && in->sub != RND_RNI && in->stype != T_F16 && !single(c, in))
 		return false;
-	x = sv(c, in->o[1], 0, 0, 0);
+	x = in->stype == T_F32 ? sv(c, in->o[1], 0, 0, 0) : 0;
+	if (in->stype != T_F32)
+		s_half_wide(c, in->stype, in->o[1], 0);
 	if (in->sub == RND_RZI)
 		vr(a, X_MOVU, 1, 0, x);
 	else
@@ -231,6 +233,8 @@ bool s_cvt(struct scomp *c, const struct insn *in)
 		saturate(c, in);
 		return true;
 	}
+	if (dt == T_F16 || dt == T_BF16 || dt == T_F16X2 || dt == T_BF16X2 || (dt == T_F32 && (at == T_F16 || at == T_BF16)))
+		return s_half_cvt(c, in);
 	if ((in->flags & (INF_SAT | INF_RELU)) || in->aw || in->dw || c->r[in->o[0]].v.cls != SC_VARY)
 		return false;
 	if (type_bytes(at) > 4 || type_bytes(dt) > 4 || dt > T_F64 || at > T_F64)
@@ -250,7 +254,7 @@ bool s_cvt(struct scomp *c, const struct insn *in)
 		sput(c, in->o[0], 0, 0);
 		return true;
 	}
-	if (di && at == T_F32)
+	if (di && (at == T_F32 || at == T_F16 || at == T_BF16))
 		return single_to_int(c, in);
 	if (dt == T_F32 && at == T_F32 && in->sub >= RND_RNI && in->sub <= RND_RPI) {
 		if (!single(c, in))

@@ -32,6 +32,10 @@ static inline struct rm s_off(struct rm m, s32 by) { m.disp += by; return m; }
 bool s_twin(struct scomp *c, struct rm m, const s32 *p);         /* pair.c */
 /* wide.c: in's result, of the eight halves in xmm0 */
 void s_half_float(struct scomp *c, const struct insn *in);
+/* half.c: arithmetic of f16 and bf16; conversions to them, and to f32; ymm d = one in operand o, as f32 */
+bool s_half(struct scomp *c, const struct insn *in);
+bool s_half_cvt(struct scomp *c, const struct insn *in);
+void s_half_wide(struct scomp *c, u8 t, u32 o, int d);
 /* step.c */
 void s_ask_for_next(struct scomp *c, struct rm m, bool warp);
 void s_ask_ahead(struct scomp *c, int base, s32 disp, u32 bytes);

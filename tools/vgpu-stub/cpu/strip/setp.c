@@ -73,16 +73,23 @@ static bool compare(struct scomp *c, const struct insn *in)
 	u32 p;
 	int x, y;
 
-	if (t == T_F32 || t == T_F64) {
+	if (type_is_float(t) && t != T_F16X2 && t != T_BF16X2) {
 		if (in->lop > CMP_NAN)
 			return false;
-		s_mxcsr(c, in->mxcsr);
+		if (t != T_F16)
+			s_mxcsr(c, in->mxcsr);
 	} else if (in->lop > CMP_GE || !(is32(t) || is64(t) || is16(t))) {
 		return false;
 	}
 	for (p = 0; p < (w ? 2u : 1u); p++) {
 		int d = p ? 3 : 2;
 
+		if (t == T_F16 || t == T_BF16) {
+			s_half_wide(c, t, in->o[2], 0);
+			s_half_wide(c, t, in->o[3], 1);
+			vyi(a, X_CMPPS, 2, 0, rm_reg(1), flt_imm[in->lop]);
+			continue;
+		}
 		if (type_is_float(t)) {
 			x = sv(c, in->o[2], w, p, 0);
 			vyi(a, w ? X_CMPPD : X_CMPPS, d, x, sv_rm(c, in->o[3], w, p, 1), flt_imm[in->lop]);

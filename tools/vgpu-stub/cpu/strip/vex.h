@@ -15,7 +15,7 @@ enum xop {
 	X_PSLLVQ = VOP(1, 2, 1, 0x47), X_PSRLVQ = VOP(1, 2, 1, 0x45),
 	X_PMINSD = VOP(1, 2, 0, 0x39), X_PMINUD = VOP(1, 2, 0, 0x3b), X_PMAXSD = VOP(1, 2, 0, 0x3d), X_PMAXUD = VOP(1, 2, 0, 0x3f),
 	X_PABSD = VOP(1, 2, 0, 0x1e), X_PSIGND = VOP(1, 2, 0, 0x0a),
-	X_PCMPEQD = VOP(1, 1, 0, 0x76), X_PCMPGTD = VOP(1, 1, 0, 0x66), X_PCMPGTB = VOP(1, 1, 0, 0x64), X_PCMPEQQ = VOP(1, 2, 0, 0x29), X_PCMPGTQ = VOP(1, 2, 0, 0x37),
+	X_PCMPEQD = VOP(1, 1, 0, 0x76), X_PCMPEQW = VOP(1, 1, 0, 0x75), X_PCMPGTD = VOP(1, 1, 0, 0x66), X_PCMPGTB = VOP(1, 1, 0, 0x64), X_PCMPEQQ = VOP(1, 2, 0, 0x29), X_PCMPGTQ = VOP(1, 2, 0, 0x37),
 	X_CMPPS = VOP(0, 1, 0, 0xc2), X_CMPPD = VOP(1, 1, 0, 0xc2),
 	X_ADDPS = VOP(0, 1, 0, 0x58), X_MULPS = VOP(0, 1, 0, 0x59), X_SUBPS = VOP(0, 1, 0, 0x5c), X_DIVPS = VOP(0, 1, 0, 0x5e),
 	X_SQRTPS = VOP(0, 1, 0, 0x51), X_MINPS = VOP(0, 1, 0, 0x5d), X_MAXPS = VOP(0, 1, 0, 0x5f),

@@ -579,5 +579,7 @@ bool s_wide(struct scomp *c, const struct insn *in)
 	}
 	if (in->type == T_F32 || in->type == T_F64)
 		return floats(c, in);
+	if (type_is_float(in->type))
+		return s_half(c, in);
 	return in->dw == 1 && ints(c, in);
 }
