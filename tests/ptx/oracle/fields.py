@@ -286,7 +286,7 @@ class Program:
             if s[0] == "do":
                 o.append("\t" + s[1].replace("tid;", "%tid.x;"))
             elif s[0] == "guard":
-                o.append("\t@%s %s" % (s[1], s[2][1].replace("tid;", "%tid.x;")))
+                o += ["\t@%s %s" % (s[1], line) for line in s[2][1].replace("tid;", "%tid.x;").split("\n\t")]
             elif s[0] == "mix":
                 o.append("\tmad.lo.u32 %%r0, %%r0, 31, %s;" % s[1])
             else:

@@ -222,7 +222,7 @@ static bool counts(u8 sr)
 static bool may(const struct coarse *v, const struct insn *in)
 {
 	switch ((enum kind)in->kind) {
-	case K_LANE: case K_SETP: case K_PRED: case K_BFI: case K_LOP3: case K_CVT: case K_LDPARAM: case K_SHFL: case K_VOTE: case K_MATCH: case K_REDUX:
+	case K_LANE: case K_SETP: case K_PRED: case K_LOP3: case K_CVT: case K_LDPARAM: case K_SHFL: case K_VOTE: case K_MATCH: case K_REDUX:
 	case K_TENSOR: case K_ISSPACEP: case K_NOP:
 		return true;
 	case K_GEN:

@@ -389,7 +389,6 @@ void warp_redux(struct frame *f, const struct insn *in, u32 m);
 void warp_tensor(struct frame *f, const struct insn *in, u32 m);
 u32 tensor_group(const struct insn *in, u32 most);
 void warp_products(struct frame *f, const struct insn *in, u32 n, u32 m);
-void lane_bfi(struct frame *f, const struct insn *in, u32 m);
 void lane_lop3(struct frame *f, const struct insn *in, u32 m);
 void lane_setp(struct frame *f, const struct insn *in, u32 m);
 void lane_pred(struct frame *f, const struct insn *in, u32 m);

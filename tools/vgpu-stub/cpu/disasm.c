@@ -216,13 +216,10 @@ static void operands(struct dis *d)
 		dt_say(d->t, ", local");
 		offset(d, in->imm);
 		return;
-	case K_BFI:
 	case K_LOP3:
-		for (i = 0; i < 5; i++)
-			if (in->kind == K_BFI || i < 4)
-				o(d, i, i < 3 || in->kind == K_LOP3 ? type : T_U32);
-		if (in->kind == K_LOP3)
-			dt_say(d->t, ", 0x%02x", (u32)in->imm);
+		for (i = 0; i < 4; i++)
+			o(d, i, type);
+		dt_say(d->t, ", 0x%02x", (u32)in->imm);
 		return;
 	case K_CVT:
 		o(d, 0, type);

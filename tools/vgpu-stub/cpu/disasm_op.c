@@ -202,9 +202,8 @@ void disasm_op(const struct insn *in, struct dtext *t)
 		say_op(t, OPID_MOV);
 		say_type(t, in->dw ? T_U64 : T_U32);
 		return;
-	case K_BFI:
 	case K_LOP3:
-		say_op(t, in->kind == K_BFI ? OPID_BFI : OPID_LOP3);
+		say_op(t, OPID_LOP3);
 		say_type(t, in->type);
 		return;
 	case K_CVT:

@@ -27,7 +27,7 @@ static bool is_part(const struct insn *in)
 static bool passes(const struct insn *in)
 {
 	switch ((enum kind)in->kind) {
-	case K_LANE: case K_SETP: case K_PRED: case K_LOP3: case K_BFI: case K_CVT: case K_CVTA: case K_LADDR: case K_LD: case K_LDPARAM: case K_ST:
+	case K_LANE: case K_SETP: case K_PRED: case K_LOP3: case K_CVT: case K_CVTA: case K_LADDR: case K_LD: case K_LDPARAM: case K_ST:
 	case K_NOP:
 		return true;
 	case K_SREG:

@@ -181,9 +181,10 @@ u32 divisor_of_approx(struct comp *c, const struct stmt *st, u32 b);
 /* lower_carry.c */
 void lower_cc(struct comp *c, struct stmt *st);
 
-/* lower_bits.c; lower_bfe() false: nothing done */
+/* lower_bits.c; lower_bfe(), lower_simple() false: nothing done */
 bool lower_bfe(struct comp *c, struct stmt *st);
 void lower_bfi(struct comp *c, struct stmt *st);
+bool lower_simple(struct comp *c, struct stmt *st, u32 lop, enum type t, u32 d, const u32 *s);
 void lower_lop3(struct comp *c, struct stmt *st);
 void lower_copysign(struct comp *c, struct stmt *st);
 /* lower_cvt.c */

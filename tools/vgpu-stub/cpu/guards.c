@@ -116,7 +116,7 @@ static bool varies(struct guards *u, u32 p)
 static bool arithmetic(const struct insn *in)
 {
 	switch (in->kind) {
-	case K_LANE: case K_SETP: case K_PRED: case K_CVT: case K_LOP3: case K_BFI: case K_NOP:
+	case K_LANE: case K_SETP: case K_PRED: case K_CVT: case K_LOP3: case K_NOP:
 		return in->guard == OPND_NONE;
 	}
 	return false;

@@ -269,9 +269,6 @@ static inline __attribute__((always_inline)) void straight(struct tstate *ts, st
 				((u32 *)tmp)[t] = (u32)in->imm + f->loff;
 		blend(lt, in->dw, opnd(f, in->o[0]), tmp, e);
 		break;
-	case K_BFI:
-		lane_bfi(f, in, e);
-		break;
 	case K_LOP3:
 		lane_lop3(f, in, e);
 		break;

@@ -99,7 +99,7 @@ struct tstate;
 typedef void gen_fn(struct tstate *ts, struct frame *f, const struct insn *in, u32 m);
 
 enum kind {
-	K_LANE, K_SETP, K_PRED, K_SREG, K_LADDR, K_BFI, K_LOP3, K_CVT, K_CVTA, K_ISSPACEP,
+	K_LANE, K_SETP, K_PRED, K_SREG, K_LADDR, K_LOP3, K_CVT, K_CVTA, K_ISSPACEP,
 	K_LD, K_LDPARAM, K_ST, K_ATOM, K_SHFL, K_VOTE, K_MATCH, K_REDUX, K_ACTIVEMASK, K_WARPSYNC,
 	K_TENSOR, K_GEN, K_BAR, K_MEMBAR, K_NANOSLEEP, K_LATER, K_JMP, K_CBRA, K_BRX, K_CALL, K_RET, K_EXIT, K_TRAP, K_NOP,
 	K_MC_LD, K_MC_ST, K_MC_ATOM, K_MC_BAR,  /* the same with memcheck.c in front */

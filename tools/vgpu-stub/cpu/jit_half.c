@@ -22,6 +22,20 @@ bool jit_halves(const struct insn *in)
 
 static bool is_bf(const struct insn *in) { return in->type == T_BF16 || in->type == T_BF16X2; }
 
+/* zmm d = 16 lanes of operand o as f32, its NaNs as they come. k7 is lost if they are of the processor's making. */
+void jit_half_wide(struct jcomp *c, bool bf, u32 o, u32 p, int d)
+{
+	struct as *a = &c->a;
+	int x = jv_obs(c, o, 0, p, d);
+
+	if (bf) {
+		jl_shift(c, LOP_SHL, false, 0, d, x, 16);
+		return;
+	}
+	ev_n(a, V_PMOVDW, x, 0, rm_reg(d), 0, 0, 0, 32, 0);
+	ev(a, V_CVTPH2PS, d, 0, rm_reg(d));
+}
+
 /* zmm d = 16 lanes of operand o as f32: of the lower halves or of the upper ones */
 static void widen(struct jcomp *c, const struct insn *in, u32 o, u32 p, bool up, int d)
 {

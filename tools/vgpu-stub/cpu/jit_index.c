@@ -19,7 +19,7 @@ static bool is_plain(const struct insn *in) { return in->kind == K_LANE && in->g
 bool jit_goes_on(const struct insn *in)
 {
 	switch (in->kind) {
-	case K_LANE: case K_SETP: case K_PRED: case K_SREG: case K_BFI: case K_LOP3: case K_CVT: case K_CVTA:
+	case K_LANE: case K_SETP: case K_PRED: case K_SREG: case K_LOP3: case K_CVT: case K_CVTA:
 	case K_LD: case K_LDPARAM: case K_ST: case K_ATOM: case K_NOP:
 		return true;
 	}

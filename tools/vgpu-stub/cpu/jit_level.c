@@ -38,7 +38,7 @@ static u32 makes_level(const struct jcomp *c, const struct insn *in)
 	u32 n = level(c, in->guard), k;
 
 	switch (in->kind) {
-	case K_LANE: case K_SETP: case K_PRED: case K_BFI: case K_LOP3: case K_CVT: case K_CVTA: case K_LDPARAM: case K_LADDR:
+	case K_LANE: case K_SETP: case K_PRED: case K_LOP3: case K_CVT: case K_CVTA: case K_LDPARAM: case K_LADDR:
 		break;
 	case K_LD:
 		if (in->space == SPACE_LOCAL)

@@ -36,7 +36,7 @@ static bool touches(const struct insn *in, u32 v)
 static bool stops(const struct insn *in)
 {
 	switch (in->kind) {
-	case K_LANE: case K_SETP: case K_PRED: case K_SREG: case K_BFI: case K_LOP3: case K_CVT: case K_CVTA:
+	case K_LANE: case K_SETP: case K_PRED: case K_SREG: case K_LOP3: case K_CVT: case K_CVTA:
 	case K_LDPARAM: case K_NOP:
 		return false;
 	case K_LD:              /* nothing moves ahead of an acquire */

@@ -8,6 +8,7 @@
 
 static bool is32(u8 t) { return t == T_U32 || t == T_S32 || t == T_B32; }
 static bool is64(u8 t) { return t == T_U64 || t == T_S64 || t == T_B64; }
+static bool is_half(u8 t) { return t == T_F16 || t == T_BF16; }
 static bool is16(u8 t) { return t == T_U16 || t == T_S16 || t == T_B16; }
 
 static const u8 int_cc[2][CMP_GE + 1] = {
@@ -97,6 +98,14 @@ static bool compare(struct jcomp *c, const struct insn *in, u32 part, int k)
 		m = jv_rm(c, in->o[3], w, part, 1, &bc);
 		ev_n(a, w ? V_CMPPD : V_CMPPS, k, x, m, 0, 0, bc, v_n(V_CMPPS, 0) / (bc ? (w ? 8 : 16) : 1), 1);
 		b1(a, flt_imm[in->lop]);
+		return true;
+	}
+	if (is_half(t)) {
+		if (in->lop > CMP_NAN)
+			return false;
+		jit_half_wide(c, t == T_BF16, in->o[2], part, 0);
+		jit_half_wide(c, t == T_BF16, in->o[3], part, 1);
+		ev_i(a, V_CMPPS, k, 0, rm_reg(1), 0, 0, flt_imm[in->lop]);
 		return true;
 	}
 	if (in->lop > CMP_GE || !(is32(t) || is64(t) || is16(t)))
@@ -411,7 +420,7 @@ bool jit_setp(struct jcomp *c, const struct insn *in)
 		while (nslow)
 			g_here(a, slow[--nslow]);
 	}
-	if (in->type == T_F32 || in->type == T_F64)
+	if (type_is_float(in->type) && in->type != T_F16)       /* no f16 is a denormal f32 */
 		jit_mxcsr(c, in->mxcsr);
 	for (h = 0; h < (w ? 2u : 1u); h++) {
 		bool done = compare(c, in, h * 2, 6);

@@ -89,7 +89,7 @@ static u32 depends_by(const struct later *l, const struct insn *in, u32 depth)
 		if (in->sub <= SR_TID_Z || in->sub == SR_LANEID || in->sub == SR_WARPID)
 			return TID;
 		return in->sub <= SR_NTID_Z ? 0 : in->sub <= SR_CTAID_Z ? CTAID : OTHER;
-	case K_LANE: case K_SETP: case K_PRED: case K_LOP3: case K_CVT: case K_CVTA: case K_BFI: case K_LDPARAM:
+	case K_LANE: case K_SETP: case K_PRED: case K_LOP3: case K_CVT: case K_CVTA: case K_LDPARAM:
 		if (in->guard != OPND_NONE)
 			return OTHER;
 		for (k = 0; k < 6; k++)
@@ -477,7 +477,7 @@ static bool others_read(const struct places *w, const struct places *r, bool wit
 static bool in_step(const struct insn *in)
 {
 	switch ((enum kind)in->kind) {
-	case K_LANE: case K_SETP: case K_PRED: case K_CVT: case K_CVTA: case K_LOP3: case K_LDPARAM: case K_BFI: case K_SREG: case K_NOP: case K_LD: case K_ST:
+	case K_LANE: case K_SETP: case K_PRED: case K_CVT: case K_CVTA: case K_LOP3: case K_LDPARAM: case K_SREG: case K_NOP: case K_LD: case K_ST:
 	case K_LADDR:
 		return false;
 	default:

@@ -284,6 +284,22 @@ static enum type half_flush(struct comp *c, const struct stmt *st, enum type t, 
 	return t;
 }
 
+/* d = lop of a and b; min.NaN and max.NaN of .f32 are those without, and a NaN where one is */
+static void emit_least(struct comp *c, struct stmt *st, u32 lop, enum type t, u8 dw, u32 d, u32 a, u32 b)
+{
+	u32 r, p;
+
+	if (t != T_F32 || (lop != LOP_MINNAN && lop != LOP_MAXNAN)) {
+		emit_lane(c, st, lop, t, dw, d, a, b, OPND_NONE);
+		return;
+	}
+	r = new_reg(c, t);
+	p = new_reg(c, T_PRED);
+	emit_lane(c, st, lop == LOP_MINNAN ? LOP_MIN : LOP_MAX, t, 0, r, a, b, OPND_NONE);
+	emit_cmp(c, st, CMP_NAN, t, p, a, b, 0, OPND_NONE, false);
+	emit_lane(c, st, LOP_SELP, t, 0, d, konst(c, 0x7fffffff, 0), r, p);
+}
+
 /* min.xorsign.abs: of the magnitudes, with the product's sign */
 static void xorsign(struct comp *c, struct stmt *st, u32 lop, u32 *s, u32 d)
 {
@@ -305,7 +321,7 @@ static void xorsign(struct comp *c, struct stmt *st, u32 lop, u32 *s, u32 d)
 	}
 	emit_lane(c, st, LOP_ABS, t, 0, a, s[0], OPND_NONE, OPND_NONE);
 	emit_lane(c, st, LOP_ABS, t, 0, b, s[1], OPND_NONE, OPND_NONE);
-	emit_lane(c, st, lop, t, 0, r, a, b, OPND_NONE);
+	emit_least(c, st, lop, t, 0, r, a, b);
 	if (!st->mod[MC_XORSIGN]) {
 		emit_lane(c, st, LOP_MOV, T_U32, 0, d, r, OPND_NONE, OPND_NONE);
 		return;
@@ -314,7 +330,7 @@ static void xorsign(struct comp *c, struct stmt *st, u32 lop, u32 *s, u32 d)
 	emit_lane(c, st, LOP_AND, T_U32, 0, x, x, sign, OPND_NONE);
 	emit_lane(c, st, LOP_OR, T_U32, 0, x, r, x, OPND_NONE);
 	/* a NaN takes no sign: of itself twice, that is the canonical one again, and all else stays */
-	emit_lane(c, st, lop, t, 0, d, x, x, OPND_NONE);
+	emit_least(c, st, lop, t, 0, d, x, x);
 }
 
 /* Two .f32 in one register: each half by itself, rounded and flushed as the statement says. */
@@ -365,8 +381,8 @@ static void min_of_three(struct comp *c, struct stmt *st, u32 lop)
 			s[i] = a;
 		}
 	}
-	emit_lane(c, st, lop, T_F32, 0, q, s[0], s[1], OPND_NONE);
-	emit_lane(c, st, lop, T_F32, 0, st->mod[MC_FTZ] ? r : dst(&st->op[0]), q, s[2], OPND_NONE);
+	emit_least(c, st, lop, T_F32, 0, q, s[0], s[1]);
+	emit_least(c, st, lop, T_F32, 0, st->mod[MC_FTZ] ? r : dst(&st->op[0]), q, s[2]);
 	if (st->mod[MC_FTZ])
 		emit_lane(c, st, LOP_FLUSH, T_F32, 0, dst(&st->op[0]), r, OPND_NONE, OPND_NONE);
 }
@@ -437,12 +453,12 @@ static void lower_arith(struct comp *c, struct stmt *st)
 		xorsign(c, st, lop, s, d);
 		return;
 	}
-	/* min and max pick an operand's bits, which MXCSR does not flush */
-	if (st->mod[MC_FTZ] && t == T_F32 && (st->od->lop == LOP_MIN || st->od->lop == LOP_MAX)) {
-		u32 r = new_reg(c, t);
+	if (t == T_F32 && !st->mod[MC_RELU] && (st->od->lop == LOP_MIN || st->od->lop == LOP_MAX)) {
+		u32 r = st->mod[MC_FTZ] ? new_reg(c, t) : d;
 
-		emit_lane(c, st, lop, t, dw, r, s[0], s[1], s[2]);
-		emit_lane(c, st, LOP_FLUSH, t, dw, d, r, OPND_NONE, OPND_NONE);
+		emit_least(c, st, lop, t, dw, r, s[0], s[1]);
+		if (st->mod[MC_FTZ])    /* they pick an operand's bits, which MXCSR does not flush */
+			emit_lane(c, st, LOP_FLUSH, t, dw, d, r, OPND_NONE, OPND_NONE);
 		return;
 	}
 	if (st->mod[MC_RELU] && lop != LOP_MADRELU) {
@@ -460,7 +476,8 @@ static void lower_arith(struct comp *c, struct stmt *st)
 		emit_lane(c, st, LOP_FLUSH, t, dw, d, r, OPND_NONE, OPND_NONE);
 		return;
 	}
-	emit_lane(c, st, lop, t, dw, d, s[0], s[1], s[2]);
+	if (!lower_simple(c, st, lop, t, d, s))
+		emit_lane(c, st, lop, t, dw, d, s[0], s[1], s[2]);
 }
 
 static void lower_lane(struct comp *c, struct stmt *st)
@@ -490,7 +507,8 @@ static void lower_lane(struct comp *c, struct stmt *st)
 	}
 	if (st->od->id == OPID_DIV && t == T_F32 && st->mod[MC_APX] == 1)
 		s[1] = divisor_of_approx(c, st, s[1]);
-	emit_lane(c, st, st->od->lop, t, dw, dst(&st->op[0]), s[0], s[1], s[2]);
+	if (!lower_simple(c, st, st->od->lop, t, dst(&st->op[0]), s))
+		emit_lane(c, st, st->od->lop, t, dw, dst(&st->op[0]), s[0], s[1], s[2]);
 }
 
 struct insn *emit_pred(struct comp *c, u8 op, u32 d, u32 a, bool aneg, u32 b, bool bneg)

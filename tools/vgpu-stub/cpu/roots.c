@@ -106,7 +106,7 @@ static void spread(struct roots *r)
 static bool plain(const struct insn *in)
 {
 	switch ((enum kind)in->kind) {
-	case K_LANE: case K_SETP: case K_PRED: case K_SREG: case K_LADDR: case K_BFI: case K_LOP3: case K_CVT: case K_CVTA: case K_ISSPACEP:
+	case K_LANE: case K_SETP: case K_PRED: case K_SREG: case K_LADDR: case K_LOP3: case K_CVT: case K_CVTA: case K_ISSPACEP:
 	case K_LD: case K_LDPARAM: case K_ST: case K_ATOM: case K_SHFL: case K_VOTE: case K_MATCH: case K_REDUX: case K_ACTIVEMASK: case K_WARPSYNC:
 	case K_TENSOR: case K_BAR: case K_LATER: case K_JMP: case K_CBRA: case K_BRX: case K_RET: case K_EXIT: case K_TRAP: case K_NOP:
 		return true;

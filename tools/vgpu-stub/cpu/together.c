@@ -28,7 +28,7 @@ static bool meets(const struct insn *in) { return (in->kind == K_SHFL || in->kin
 static bool moves(const struct insn *in)
 {
 	switch ((enum kind)in->kind) {
-	case K_LANE: case K_SETP: case K_PRED: case K_LOP3: case K_BFI: case K_CVT: case K_CVTA: case K_LADDR:
+	case K_LANE: case K_SETP: case K_PRED: case K_LOP3: case K_CVT: case K_CVTA: case K_LADDR:
 		return true;
 	default:
 		return meets(in);

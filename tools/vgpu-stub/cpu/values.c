@@ -113,7 +113,7 @@ static void written(void *arg, u32 *o, bool is_def)
 static bool pure(const struct insn *in)
 {
 	switch ((enum kind)in->kind) {
-	case K_LANE: case K_SETP: case K_PRED: case K_LOP3: case K_BFI: case K_CVT: case K_CVTA: case K_LADDR:
+	case K_LANE: case K_SETP: case K_PRED: case K_LOP3: case K_CVT: case K_CVTA: case K_LADDR:
 		return true;
 	case K_SREG:
 		return in->sub < SR_SMID;

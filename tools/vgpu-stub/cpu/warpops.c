@@ -276,33 +276,6 @@ void warp_redux(struct frame *f, const struct insn *in, u32 m)
 		put_lanes(f, in->o[0], v[i], of[i]);
 }
 
-/* bfi f, a, b, pos, len: a's low bits replace len bits of b from pos on. */
-void lane_bfi(struct frame *f, const struct insn *in, u32 m)
-{
-	const void *a = opnd(f, in->o[1]), *b = opnd(f, in->o[2]);
-	const u32 *pos = opnd(f, in->o[3]), *len = opnd(f, in->o[4]);
-	void *d = opnd(f, in->o[0]);
-	u32 k, l, w = in->dw ? 64 : 32;
-
-	for (k = m; k; k &= k - 1) {
-		u64 x, y, mask;
-		u32 p, n;
-
-		l = (u32)__builtin_ctz(k);
-		p = pos[l] & 255;
-		n = len[l] & 255;
-		x = in->dw ? ((const u64 *)a)[l] : ((const u32 *)a)[l];
-		y = in->dw ? ((const u64 *)b)[l] : ((const u32 *)b)[l];
-		mask = n >= 64 ? ~0ull : (1ull << n) - 1;
-		mask = p < w ? mask << p : 0;
-		y = (y & ~mask) | (p < w ? x << p & mask : 0);
-		if (in->dw)
-			((u64 *)d)[l] = y;
-		else
-			((u32 *)d)[l] = (u32)y;
-	}
-}
-
 void lane_lop3(struct frame *f, const struct insn *in, u32 m)
 {
 	const u32 *a = opnd(f, in->o[1]), *b = opnd(f, in->o[2]), *c = opnd(f, in->o[3]);

@@ -433,6 +433,8 @@ bool s_lane(struct scomp *c, const struct insn *in)
 
 	if (in->dw == 2 || c->r[in->o[0]].v.cls != SC_VARY)
 		return false;
+	if (in->lop == LOP_BREV && in->dw)
+		return s_bits_lane(c, in);
 	if (in->dw == 1 || type_is_float(in->type))
 		return s_wide(c, in);
 	if (in->lop == LOP_XTR || in->lop == LOP_CVT_TRUNC || in->lop == LOP_PACK || in->lop == LOP_MOV || in->lop == LOP_SELP ||
@@ -442,6 +444,8 @@ bool s_lane(struct scomp *c, const struct insn *in)
 		return mul_wide16(c, in);
 	if (in->lop == LOP_POPC && is64(in->type))
 		return s_count64(c, in);
+	if (in->lop == LOP_CLZ || in->lop == LOP_BREV || in->lop == LOP_BFIND || in->lop == LOP_BFINDSH)
+		return s_bits_lane(c, in);
 	if (!is32(in->type) && !is16(in->type))
 		return false;
 	if (is16(in->type) && (in->lop == LOP_MIN || in->lop == LOP_MAX || in->lop == LOP_ABS))

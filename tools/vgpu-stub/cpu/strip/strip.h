@@ -28,8 +28,9 @@
  *   fold.c    rows that arithmetic reads itself
  *   bound.c   addresses within a known distance of a scalar
  *   dot.c     sums of dot products
+ *   bits.c    leading zeros and bits in reverse order
  *   call8.c   instructions by C functions of eight lanes
- *   value.c   operands and results; lane.c, wide.c, approx.c, setp.c, scalar.c, mem.c (column.c, pair.c), atom.c (reduce.c): instructions
+ *   value.c   operands and results; lane.c, wide.c, half.c, approx.c, setp.c, scalar.c, mem.c (column.c, pair.c), atom.c (reduce.c): instructions
  *   run.c     the other side: strips, warps, blocks
  *
  * Values: a scalar u stands for u + C[lane], a pattern of eight numbers that is known now. Vectors of 32 bits are one ymm, of 64 bits two (lanes 0-3, 4-7), predicates one ymm of
@@ -412,6 +413,9 @@ void s_warps(struct scomp *c);
 
 /* round.c */
 void s_round(struct scomp *c, struct sblock *b);
+
+/* bits.c */
+bool s_bits_lane(struct scomp *c, const struct insn *in);
 
 /* call8.c */
 bool s_lane_call(struct scomp *c, const struct insn *in);
