@@ -53,6 +53,27 @@ static void do_coarse(struct test *t, const char *s)
 	t->coarse = !strstr(s, "perhaps") && rig_mode == ENGINE_MODE_JIT && __builtin_cpu_supports("avx2") && !(isa && !strcmp(isa, "base")) ? launch_coarse + 1 : 0;
 }
 
+/* Narrow blocks are to be run as wider ones, by compiled code, or are not to be. */
+static void do_joined(struct test *t, const char *s)
+{
+	if (rig_on_cuda)
+		return;
+	t->joined = strtoul(s, NULL, 10) ? 1 : 2;
+	t->joined_before = launch_joined;
+}
+
+/* Have they been? Where there is no compiled code, none are. */
+static void check_joined(struct test *t)
+{
+	const char *isa = getenv("VGPU_CPU_ISA");
+	int code = rig_mode == ENGINE_MODE_JIT && __builtin_cpu_supports("avx2") && !(isa && !strcmp(isa, "base"));
+
+	if (!t->joined || t->failures)
+		return;
+	if ((launch_joined != t->joined_before) != (code && t->joined == 1))
+		failed(t, t->joined == 1 && code ? "no narrow blocks were run as wider ones" : "narrow blocks were run as wider ones");
+}
+
 static void directive(struct test *t, const char *s)
 {
 	size_t n = strcspn(s, ":");
@@ -99,6 +120,8 @@ static void directive(struct test *t, const char *s)
 		jit_patience = (uint32_t)strtoul(rest, NULL, 10);
 	else if (IS("coarse"))
 		do_coarse(t, rest);
+	else if (IS("joined"))
+		do_joined(t, rest);
 	else if (IS("optional"))
 		t->optional = 1;
 	else if (IS("unless")) {
@@ -192,6 +215,7 @@ static int run_file(const char *path, unsigned cores, double seconds, unsigned *
 	close_engine(&t);
 	if (t.coarse && launch_coarse < t.coarse && !t.failures)
 		failed(&t, "no block did the work of several");
+	check_joined(&t);
 	if (rig_on_cuda && strstr(t.text, "\n// stack: "))
 		rig_cuda_stack(1024);
 	check_told(&t);
@@ -385,6 +409,7 @@ int main(int argc, char **argv)
 	double seconds = 60;
 	int opt;
 
+	join_least = 0;         /* wherever that may be */
 	while ((opt = getopt(argc, argv, "vst:c:m:x:b:j:g:")) != -1) {
 		if (opt == 'v')
 			verbose = 1;

@@ -39,6 +39,8 @@ struct test {
 	struct buffer buffers[MAX_BUFFERS];
 	unsigned nbuffers;
 	char kernel[128];               /* of the last launch */
+	int joined;                     /* 1: narrow blocks are to be run as wider ones; 2: they are not; 0: nobody asks */
+	uint64_t joined_before;
 	uint64_t coarse;                /* so many grids, at least, are to be done by blocks as one, since the start; 0: nobody asks */
 	int optional;                   /* NOT_SUPPORTED is a skip, not a failure */
 	int launched;                   /* its index, -1: none */

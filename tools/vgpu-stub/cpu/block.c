@@ -128,6 +128,7 @@ int block_fit(struct engine *e, struct cta *c, struct grid *g)
 	if (e->mc && mc_fit(c) < 0)
 		return -1;
 	c->nwarps = g->nwarps;
+	c->part = g->part;
 	c->pristine = false;
 	for (i = 0; i < g->nwarps; i++) {
 		c->warps[i].cta = c;
@@ -192,7 +193,7 @@ static void cta_start(struct cta *c, u64 linear, bool next)
 		cluster_start(c, linear);
 		return;
 	}
-	step = 1 + g->fn->further;
+	step = g->step;
 	/* divisions take as long as a short block */
 	if (linear < g->wide) {
 		c->id[0] = g->first + (u32)linear * step;
@@ -240,6 +241,10 @@ static void report(struct tstate *ts, struct grid *g)
 	r->thread[0] = g->tid[0][t];
 	r->thread[1] = g->tid[1][t];
 	r->thread[2] = g->tid[2][t];
+	if (g->join.n > 1) {            /* that of the launch, in which it is */
+		r->block[0] += r->thread[0] / g->block[0];
+		r->thread[0] %= g->block[0];
+	}
 	r->ptx_line = ts->in ? ts->in->line : 0;
 	r->code = r->source = NULL;
 	if (r->ptx_line && src_line(ts->f->fn, r->ptx_line, ts->source, sizeof(ts->source)))
@@ -360,7 +365,7 @@ static enum run block_run(struct tstate *ts, struct turn *t)
 	}
 	if (t->c->jit && !t->started && t->g->team == 1) {
 		s64 budget = t->at < t->end && t->listed ? FIRST_LOOK_CODE : t->budget;
-		u32 more = t->row, step = 1 + t->g->fn->further;
+		u32 more = t->row, step = t->g->step;
 		u64 left = t->end - t->at, row = t->g->first + (t->g->wide - 1) * step - t->c->id[0];
 
 		if (step > 1)           /* a division takes as long as a short block */
@@ -393,7 +398,7 @@ static bool next_block(struct turn *t, bool next)
 		c->linear = t->at++;
 		return true;
 	}
-	if ((c->gridid != g->gridid || c->jit != __atomic_load_n(&g->jit, __ATOMIC_RELAXED)) && (g->team > 1 ? cluster_fit : block_fit)(t->e, c, g) < 0) {
+	if ((c->gridid != g->gridid || c->part != g->part || c->jit != __atomic_load_n(&g->jit, __ATOMIC_RELAXED)) && (g->team > 1 ? cluster_fit : block_fit)(t->e, c, g) < 0) {
 		fail_with(&g->status, VGPU_ST_OUT_OF_MEMORY);
 		return false;
 	}

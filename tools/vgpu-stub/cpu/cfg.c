@@ -671,6 +671,7 @@ void cfg_finish(struct comp *c)
 	resolve_calls(c);
 	c->konst_bytes = c->cpool_bytes;
 	tally_find(c);
+	join_find(c);
 	if (c->texels)
 		drop_texels(&g);
 	/* the debugger shows an instruction where it stands, and a register as it was last */

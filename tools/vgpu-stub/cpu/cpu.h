@@ -99,6 +99,7 @@ struct cta {                            /* a block; between blocks of a grid it 
 	u8 astray;                      /* how often in a row that was no use */
 	struct race_cell *shadow;       /* memcheck.c: one for each byte of shared memory; race.h */
 	u32 shadow_bytes;
+	u32 part;                       /* of a joined block: that it has been made to fit */
 	u64 phase, phase_first;         /* now, and at the block's start; never 0 */
 	u32 *errs;                      /* last errors of the device runtime by thread, NULL: none yet; devrt.c */
 	bool err_used;
@@ -106,6 +107,9 @@ struct cta {                            /* a block; between blocks of a grid it 
 
 struct range { u64 at, end; };
 #define GRID_RESTS 128
+
+/* n blocks of a row as one of that size, whose threads have parts turns, cut in dimension split */
+struct join { u32 n, parts, size[3], split; };
 
 struct grid {
 	/* written by the launch, read by every block; status: the first fault */
@@ -130,6 +134,9 @@ struct grid {
 	u32 tally_bytes;                /* so much memory whose sums workers keep (tally.c); 0: none */
 	u64 tally_lo;                   /* from there on */
 	bool tunes;                     /* its blocks may be several in one: tune.c */
+	struct join join;       /* join.c: blocks that are one, and the shape of that one, by which threads are numbered; block[] is what they are told */
+	u32 part;               /* of it */
+	u32 step;               /* so many of the launch's blocks does each do the work of */
 	u32 first, wide, left;          /* of a row: its first block, of how many; what is left to its right, where as many as are one do not divide it, for the ordinary function */
 	bool native;                    /* no kernel: its blocks are tiles of the job */
 	bool small;                     /* native: runs in place */

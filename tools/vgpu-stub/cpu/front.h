@@ -181,6 +181,8 @@ u32 divisor_of_approx(struct comp *c, const struct stmt *st, u32 b);
 /* lower_carry.c */
 void lower_cc(struct comp *c, struct stmt *st);
 
+/* join.c: may narrow blocks be one? */
+void join_find(struct comp *c);
 /* lower_bits.c; lower_bfe(), lower_simple() false: nothing done */
 bool lower_bfe(struct comp *c, struct stmt *st);
 void lower_bfi(struct comp *c, struct stmt *st);

@@ -218,6 +218,7 @@ _Static_assert(sizeof(struct jprivate) <= JP_ZMM, "P");
 #define SPEC_LINE 2u            /* the same for any ntid.x, if the others are 1 */
 #define SPEC_POW2 3u            /* | log2(ntid.x) << 8: tid.x = lane mod ntid.x */
 #define SPEC_ANY 4u
+#define SPEC_JOINED 0x20000u     /* with SPEC_LINEAR: 1 << (spec >> 24) blocks as one (join.c), whose ntid.x is a multiple of 1 << (spec >> 8 & 255) */
 #define SPEC_STEP 0x10000u      /* with SPEC_LINEAR: blocks of one warp, whose lanes may count on being in step (jit_src.steps) */
 
 struct jx { u32 at, exit; };            /* a jump to an exit's stub */
@@ -388,7 +389,7 @@ extern u32 interp_garbage;
 extern u32 jit_stress;
 /* Tests: so many further blocks for each (coarsen.c), wherever that may be; 0: where it pays. How many grids ran so. */
 extern u32 jit_coarse;
-extern u64 launch_coarse;
+extern u64 launch_coarse, launch_joined, join_least;
 enum { JS_STEP, JS_LEAVE, JS_ENTRY };
 bool jit_stressed(const struct jcomp *c, u32 pc, u32 what);
 /* jit_scan.c */
@@ -595,6 +596,8 @@ void jit_walked(struct cta *c);
 void jit_wraps(struct grid *g, const struct jit *j, u32 pc);
 void jit_took(struct grid *g, const struct jit *ran, u64 ticks, u64 done);
 u32 jit_spec(const struct func *fn, const u32 *block);
+/* So many blocks does code have in one. */
+static inline u32 jit_step(const struct func *fn, u32 spec) { return spec & SPEC_JOINED ? 1u << (spec >> 24) : 1 + fn->further; }
 void jit_free(struct func *fn);
 struct jit_src *jit_src_new(const struct insn *code, u32 n, const struct vreg *regs, u32 nregs);
 void jit_src_free(struct jit_src *s);

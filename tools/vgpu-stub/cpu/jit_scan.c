@@ -510,7 +510,7 @@ static struct jval sreg_value(struct jcomp *c, const struct insn *in)
 	case SR_CLUSTER_NCTAID_X: case SR_CLUSTER_NCTAID_Y: case SR_CLUSTER_NCTAID_Z: case SR_CLUSTER_NCTARANK: case SR_CLUSTER_EXPLICIT:
 		return uni(0, MAX_CLUSTER);
 	case SR_NTID_X:
-		return uni((c->spec & 255) == SPEC_LINEAR ? 5 : (c->spec & 255) == SPEC_POW2 ? (u8)(c->spec >> 8) : 0, 1024);
+		return uni((c->spec & SPEC_JOINED) || (c->spec & 255) == SPEC_POW2 ? (u8)(c->spec >> 8) : (c->spec & 255) == SPEC_LINEAR ? 5 : 0, 1024);
 	case SR_NTID_Y: case SR_NTID_Z:
 		return uni(0, 1024);
 	case SR_NCTAID_X: case SR_NCTAID_Y: case SR_NCTAID_Z:

@@ -238,8 +238,8 @@ static void chain(struct jcomp *c, u32 i, struct jfix *fix)
 		g_load(a, 0, RCX, TS(block_entry));
 		g_store(a, 0, TS(entry), RCX);
 		g_load(a, 1, RCX, rm_mem(R13, (s32)offsetof(struct warp, cta) - (s32)offsetof(struct warp, main)));
-		g_alui(a, 0, G_ADD, rm_mem(RCX, (s32)offsetof(struct cta, id)), 1 + (s32)c->fn->further);
-		g_alui(a, 1, G_ADD, rm_mem(RCX, (s32)offsetof(struct cta, linear)), 1 + (s32)c->fn->further);
+		g_alui(a, 0, G_ADD, rm_mem(RCX, (s32)offsetof(struct cta, id)), (s32)jit_step(c->fn, c->spec));
+		g_alui(a, 1, G_ADD, rm_mem(RCX, (s32)offsetof(struct cta, linear)), (s32)jit_step(c->fn, c->spec));
 		g_alui(a, 0, G_ADD, TS(blocks), 1);
 		first_warp(c);
 		block = g_jmp(a);

@@ -87,10 +87,10 @@ void grid_free(struct engine *e, struct grid *g)
  * The thread numbers of a block by its shape: x, y and z of each thread of it. NULL: no memory. Workers ask too; a shape that
  * is counted stays as it is. Acquire: what it is. Partner: the store of nshapes.
  */
-static const u32 (*shape_tids(struct engine *e, struct grid *g, const u32 *block))[1024]
+static const u32 (*shape_tids(struct engine *e, struct grid *g, const struct join *to, u32 part))[1024]
 {
-	u32 key = block[0] | block[1] << 11 | block[2] << 22, i, n = __atomic_load_n(&e->nshapes, __ATOMIC_ACQUIRE);
-	u32 x = 0, y = 0, z = 0, (*t)[1024];
+	u32 key = to->size[0] | to->size[1] << 11 | to->size[2] << 22 | part << 29 | (u32)(part && to->split == 2) << 31;
+	u32 i, n = __atomic_load_n(&e->nshapes, __ATOMIC_ACQUIRE), x = 0, y = 0, z = 0, (*t)[1024];
 
 	for (i = 0; i < n; i++)
 		if (e->shape[i] == key)
@@ -104,14 +104,16 @@ static const u32 (*shape_tids(struct engine *e, struct grid *g, const u32 *block
 		t[0][i] = x;
 		t[1][i] = y;
 		t[2][i] = z;
-		if (++x == block[0]) {
+		if (++x == to->size[0]) {
 			x = 0;
-			if (++y == block[1]) {
+			if (++y == to->size[1]) {
 				y = 0;
 				z++;
 			}
 		}
 	}
+	for (i = 0; part && i < 1024; i++)
+		t[to->split][i] += part * to->size[to->split];
 	pthread_mutex_lock(&e->arena_lock);
 	n = e->nshapes;
 	if (n < SHAPES) {       /* twice, perhaps: no harm */
@@ -126,6 +128,24 @@ static const u32 (*shape_tids(struct engine *e, struct grid *g, const u32 *block
 		g->own_tid = t;
 	}
 	return (const u32 (*)[1024])t;
+}
+
+/* Threads are numbered as part of such a block. False: no memory, and nothing has changed */
+static bool lay_out(struct engine *e, struct grid *g, const struct join *to, u32 part)
+{
+	const u32 (*tid)[1024] = g->tid;
+
+	if (!tid || part != g->part || memcmp(&g->join, to, sizeof(*to))) {
+		tid = shape_tids(e, g, to, part);
+		if (!tid)
+			return false;
+	}
+	g->tid = tid;
+	g->join = *to;
+	g->part = part;
+	g->threads = to->size[0] * to->size[1] * to->size[2];
+	g->nwarps = (g->threads + LANES - 1) / LANES;
+	return true;
 }
 
 static struct grid *grid_get(struct engine *e)
@@ -189,7 +209,10 @@ u64 launch_coarse;
 
 static struct jit *code_of(const struct engine *e, const struct grid *g, struct func *fn)
 {
-	return e->mode == ENGINE_MODE_JIT ? jit_get(fn, jit_spec(fn, g->block)) : NULL;
+	u32 spec = g->join.n == 1 ? jit_spec(fn, g->block) :
+		   SPEC_LINEAR | SPEC_JOINED | (u32)__builtin_ctz(g->block[0]) << 8 | (u32)__builtin_ctz(g->join.n) << 24;
+
+	return e->mode == ENGINE_MODE_JIT ? jit_get(fn, spec) : NULL;
 }
 
 /* May the work of several neighbours be done by each block? */
@@ -212,8 +235,9 @@ static void fit(struct engine *e, struct grid *g, struct func *fn, struct jit *j
 	g->parted = 0;
 	g->ragged = 0;
 	g->est = __atomic_load_n(&fn->est, __ATOMIC_RELAXED);
-	g->wide = (g->dim[0] - g->first) / (1 + fn->further);
-	g->left = g->dim[0] - g->first - g->wide * (1 + fn->further);
+	g->step = (1 + fn->further) * g->join.n;
+	g->wide = (g->dim[0] - g->first) / g->step;
+	g->left = g->dim[0] - g->first - g->wide * g->step;
 	g->nblocks = (u64)g->wide * g->dim[1] * g->dim[2] / g->team;
 	g->dyn_off = dynamic_at(fn);
 	g->shared_total = g->shared_bytes ? g->dyn_off + g->shared_bytes : fn->shared_bytes;
@@ -245,17 +269,51 @@ bool grid_coarsen(struct engine *e, struct grid *g)
 	return false;
 }
 
+/* Those of the launch, one by one. */
+static struct join apart(const struct grid *g)
+{
+	return (struct join){ .n = 1, .parts = 1, .size = { g->block[0], g->block[1], g->block[2] } };
+}
+
 bool grid_rest(struct engine *e, struct grid *g)
 {
-	if (!g->left || g->done_blocks != g->nblocks || status_of(g) || sticky(e))
+	struct func *fn = g->fn && g->fn->of ? g->fn->of : g->fn;
+	struct join one = apart(g);
+
+	if (g->done_blocks != g->nblocks || (!g->left && g->part + 1 >= g->join.parts) || status_of(g) || sticky(e))
 		return false;
-	g->first = g->dim[0] - g->left;
 	g->next_block = g->done_blocks = 0;
 	g->tunes = false;
-	fit(e, g, g->fn->of, code_of(e, g, g->fn->of));
-	if (!uniform_run(e, g))
-		fail_with(&g->status, VGPU_ST_OUT_OF_MEMORY);
+	if (g->part + 1 < g->join.parts) {
+		if (lay_out(e, g, &g->join, g->part + 1))
+			return true;
+	} else {
+		g->first = g->dim[0] - g->left;
+		if (lay_out(e, g, &one, 0)) {
+			bool same = fn == g->fn;
+
+			fit(e, g, fn, code_of(e, g, fn));
+			if (same || uniform_run(e, g))
+				return true;
+		}
+	}
+	fail_with(&g->status, VGPU_ST_OUT_OF_MEMORY);
 	return true;
+}
+
+/* As many of its blocks as may be become one, if there is code for that. False: no memory */
+static bool join(struct engine *e, struct grid *g, struct func *fn, struct jit **jit)
+{
+	struct join to, one = apart(g);
+
+	if (join_grid(e, fn, g, &to) && lay_out(e, g, &to, 0)) {
+		*jit = code_of(e, g, fn);
+		if (*jit) {
+			__atomic_store_n(&launch_joined, __atomic_load_n(&launch_joined, __ATOMIC_RELAXED) + 1, __ATOMIC_RELAXED);
+			return true;
+		}
+	}
+	return lay_out(e, g, &one, 0);
 }
 
 static struct grid *fill(struct engine *e, struct grid *g, const struct engine_launch *l, struct func *fn, u32 threads)
@@ -267,30 +325,27 @@ static struct grid *fill(struct engine *e, struct grid *g, const struct engine_l
 	clusters_of(l, fn, cluster);    /* launch_allowed() has asked */
 	again = !memcmp(g->dim, l->grid, sizeof(g->dim)) && !memcmp(g->block, l->block, sizeof(g->block)) && !memcmp(g->cluster, cluster, sizeof(cluster)) &&
 		g->clusters == (l->cluster[0] || fn->reqcluster[0]) && g->shared_bytes == l->shared_bytes;
-	if (!g->fn || memcmp(g->block, l->block, sizeof(g->block))) {
-		g->tid = shape_tids(e, g, l->block);
-		if (!g->tid) {
-			g->fn = NULL;
-			return NULL;
-		}
-	}
 	g->team = cluster[0] * cluster[1] * cluster[2];
 	memcpy(g->dim, l->grid, sizeof(g->dim));
 	memcpy(g->block, l->block, sizeof(g->block));
 	memcpy(g->cluster, cluster, sizeof(cluster));
 	g->clusters = l->cluster[0] || fn->reqcluster[0];
 	g->threads = threads;
-	g->nwarps = (threads + LANES - 1) / LANES;
 	g->shared_bytes = l->shared_bytes;
 	g->cooperative = l->flags & ENGINE_LAUNCH_COOPERATIVE;
 	g->priority = l->priority;
 	if (g->cooperative)
 		g->max_resident = COOP_RESIDENT;
+	if (!join(e, g, fn, &jit)) {
+		g->fn = NULL;
+		return NULL;
+	}
 	/* verify.c has the ordinary function first */
-	g->tunes = !e->vf && e->mode == ENGINE_MODE_JIT && (g->nblocks >= COARSE_LEAST * (u64)e->nthreads || jit_coarse) && neighbours(g, fn);
-	if (g->tunes && tune_takes(fn))
+	g->tunes = !jit && !e->vf && e->mode == ENGINE_MODE_JIT && (g->nblocks >= COARSE_LEAST * (u64)e->nthreads || jit_coarse) && neighbours(g, fn);
+	if (g->tunes && tune_takes(fn)) {
 		jit = coarse_code(e, g, fn);
-	fn = jit ? fn->coarse : fn;
+		fn = jit ? fn->coarse : fn;
+	}
 	/* the same launch as this grid's last one: its uniform values are there */
 	again = again && g->fn == fn && g->pool_fn == pool_id(fn) && (!fn->param_bytes || !memcmp((void *)g->pwin, l->params, fn->param_bytes));
 	fit(e, g, fn, jit ? jit : code_of(e, g, fn));
@@ -348,6 +403,8 @@ u32 rt_gemm(struct engine *e, u32 op, const struct vgpu_body_gemm *b, const stru
 		return VGPU_ST_OUT_OF_MEMORY;
 	g->fn = NULL;
 	g->native = true;
+	g->join.parts = 1;
+	g->part = 0;
 	g->small = gemm_work(&j) <= INLINE_WORK;
 	g->est = 0;
 	g->job = j;

@@ -494,8 +494,9 @@ static void say_state(struct snap *s, bool others)
 
 	dt_say(&s->t, "vgpu-core 1\nrelease " VGPU_VERSION "\nwhy %s\nkernel %s\nlaunch %llu\n", at->why, g->fn->name,
 	       (unsigned long long)g->gridid);
-	dt_say(&s->t, "grid %u %u %u\nblock %u %u %u\nat %u %u %u\n", g->dim[0], g->dim[1], g->dim[2], g->block[0], g->block[1], g->block[2],
-	       c->id[0] + twin(s), c->id[1], c->id[2]);
+	/* blocks that are one (join.c) as they were run */
+	dt_say(&s->t, "grid %u %u %u\nblock %u %u %u\nat %u %u %u\n", g->dim[0] / g->join.n, g->dim[1], g->dim[2], g->join.size[0], g->join.size[1],
+	       g->join.size[2], (c->id[0] + twin(s)) / g->join.n, c->id[1], c->id[2]);
 	dt_say(&s->t, "thread %u %u %u\n", g->tid[0][t], g->tid[1][t], g->tid[2][t]);
 	if (at->address)
 		dt_say(&s->t, "address %llx\n", (unsigned long long)at->address);

@@ -466,7 +466,7 @@ static struct sval sreg_value(struct scomp *c, u8 sr)
 	case SR_LANEID:
 		return row_of(c, 1, 3);
 	case SR_NTID_X:
-		return uni(shape == SPEC_LINEAR ? 5 : shape == SPEC_POW2 ? c->spec >> 8 & 255 : 0);
+		return uni((c->spec & SPEC_JOINED) || shape == SPEC_POW2 ? c->spec >> 8 & 255 : shape == SPEC_LINEAR ? 5 : 0);
 	case SR_NTID_Y: case SR_NTID_Z: case SR_CTAID_X: case SR_CTAID_Y: case SR_CTAID_Z:
 	case SR_NCTAID_X: case SR_NCTAID_Y: case SR_NCTAID_Z: case SR_WARPID: case SR_NWARPID: case SR_DYNAMIC_SMEM:
 	case SR_TOTAL_SMEM: case SR_COUNT: case SR_RESERVED_BEGIN: case SR_RESERVED_1: case SR_RESERVED_END: case SR_RESERVED_CAP:

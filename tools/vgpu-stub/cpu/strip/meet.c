@@ -534,8 +534,8 @@ static void next_block(struct scomp *c, u32 exit)
 	g_store(a, 1, TS(budget), RAX);
 	g_load(a, 1, RAX, SPM(warp_at));
 	g_load(a, 1, RAX, rm_mem(RAX, (s32)offsetof(struct warp, cta)));
-	g_alui(a, 0, G_ADD, rm_mem(RAX, (s32)offsetof(struct cta, id)), 1 + (s32)c->fn->further);
-	g_alui(a, 1, G_ADD, rm_mem(RAX, (s32)offsetof(struct cta, linear)), 1 + (s32)c->fn->further);
+	g_alui(a, 0, G_ADD, rm_mem(RAX, (s32)offsetof(struct cta, id)), (s32)jit_step(c->fn, c->spec));
+	g_alui(a, 1, G_ADD, rm_mem(RAX, (s32)offsetof(struct cta, linear)), (s32)jit_step(c->fn, c->spec));
 	g_alui(a, 0, G_ADD, TS(blocks), 1);
 	g_movi(a, R12, 255);
 	vr(a, X_PCMPEQD, 15, 15, 15);
