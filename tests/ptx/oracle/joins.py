@@ -12,7 +12,7 @@ M32 = (1 << 32) - 1
 SHAPES = ((16, 16, 1), (8, 8, 1), (16, 4, 1), (8, 4, 4), (8, 8, 8), (16, 8, 8), (4, 8, 2), (24, 2, 1), (12, 4, 1), (10, 10, 1), (20, 3, 1), (2, 16, 1), (1, 8, 1), (16, 1, 1), (8, 1, 1),
           (48, 2, 1), (100, 1, 1), (16, 64, 1), (3, 5, 2), (32, 4, 1), (16, 16, 2))
 DATA = 64
-SPOILERS = ("tid", "ctaid", "first", "twice", "lane", "barrier", "shared", "minus", "width", "vote", "volatile", "warp", "product", "wrap")
+SPOILERS = ("tid", "ctaid", "first", "twice", "lane", "barrier", "shared", "minus", "width", "vote", "volatile", "warp", "product", "wrap", "double", "rows")
 
 
 class Joins:
@@ -217,11 +217,13 @@ class Joins:
             "lane": (["mov.u32 {d}, %laneid;"], lane),
             "barrier": (["bar.sync 0;", "mov.u32 {d}, 3;"], lambda t: 3),
             "shared": (["mov.u32 %t0, all;", "mov.u32 {d}, 4;", "st.shared.u32 [%t0], {d};"], lambda t: 4),
-            "minus": (["mul.lo.u32 %t0, %cx, %nx;", "sub.u32 {d}, %t0, %tx;"], lambda t: t["cx"] * bx - t["tx"] & M32),
+            "minus": (["mul.lo.u32 %q3, %cx, %nx;", "sub.u32 {d}, %q3, %tx;"], lambda t: t["cx"] * bx - t["tx"] & M32),
             "width": (["mad.lo.u32 {d}, %%cx, %d, %%tx;" % (bx + 1)], lambda t: t["cx"] * (bx + 1) + t["tx"]),
             "vote": (["setp.ne.u32 %p0, %nx, 0;", "vote.any.pred %p0, %p0;", "selp.b32 {d}, 1, 0, %p0;"], lambda t: 1),
             "volatile": (["ld.volatile.global.u32 {d}, [%data];"], lambda t: self.data[0]),
             "warp": (["mov.u32 {d}, %warpid;", "and.b32 {d}, {d}, 0;"], lambda t: 0),
+            "double": (["add.u32 {d}, %tx, %tx;"], lambda t: 2 * t["tx"]),
+            "rows": (["mul.lo.u32 %q3, %cx, %nx;", "add.u32 {d}, %q3, %q3;"], lambda t: 2 * t["cx"] * bx & M32),
             "product": (["mul.lo.u32 {d}, %tx, %cx;"], lambda t: t["tx"] * t["cx"]),
             "wrap": (["mad.lo.u32 %t0, %cx, %nx, -3;", "cvt.u64.u32 %d0, %t0;", "cvt.u64.u32 %d1, %tx;", "add.u64 %d0, %d0, %d1;", "shr.u64 %d0, %d0, 32;", "cvt.u32.u64 {d}, %d0;"],
                      lambda t: ((t["cx"] * bx - 3 & M32) + t["tx"]) >> 32),
@@ -273,7 +275,7 @@ class Joins:
         o += ["// expect: out[%d..%d] = %s" % (i, min(i + 63, len(want) - 1), " ".join(map(str, want[i:i + 64]))) for i in range(0, len(want), 64)]
         o += ["// expect: sums = " + " ".join(str(s & M32) for s in sums), ".version 7.0", ".target sm_61", ".address_size 64", "",
               ".visible .entry k(.param .u64 out, .param .u64 data, .param .u64 sums, .param .u32 n)", "{",
-              "\t.reg .pred %%p<%d>;" % (self.preds + 1), "\t.reg .b32 %%r<%d>, %%t<3>, %%q<3>, %%tx, %%ty, %%cx, %%nx, %%gx, %%x, %%y, %%z, %%i, %%n, %%acc;" % (self.last + 1),
+              "\t.reg .pred %%p<%d>;" % (self.preds + 1), "\t.reg .b32 %%r<%d>, %%t<3>, %%q<4>, %%tx, %%ty, %%cx, %%nx, %%gx, %%x, %%y, %%z, %%i, %%n, %%acc;" % (self.last + 1),
               "\t.reg .b64 %d<2>, %e<3>, %out, %data, %sums;"]
         o += ["\t.shared .align 4 .b32 all;"] * (self.spoiler == "shared")
         o += ["\t" + x for x in ("ld.param.u64 %out, [out];", "ld.param.u64 %data, [data];", "ld.param.u64 %sums, [sums];", "ld.param.u32 %n, [n];")]

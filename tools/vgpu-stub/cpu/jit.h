@@ -514,6 +514,7 @@ void jl_extend(struct jcomp *c, int d, int x, enum type t);
 bool jit_cvt_float(struct jcomp *c, const struct insn *in);     /* jit_cvtf.c */
 void jit_to_half(struct jcomp *c, bool bf, int d, int x, bool cut);
 void jit_half_wide(struct jcomp *c, bool bf, u32 o, u32 p, int d);
+void jit_divide(struct jcomp *c, const struct insn *in);       /* jit_int.c: of 32 bits */
 bool jit_halves(const struct insn *in);         /* jit_half.c: arithmetic of f16 and bf16 */
 bool jit_half_op(struct jcomp *c, const struct insn *in);
 /* jit_call.c: by C functions */

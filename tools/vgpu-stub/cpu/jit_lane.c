@@ -565,49 +565,6 @@ static bool floats(struct jcomp *c, const struct insn *in)
 	return true;
 }
 
-/*
- * 32-bit division: quotients of doubles, truncated, are exact (the nearest double to a / b is no integer above it
- * for a < 2^53). By 0 quotient and remainder are all ones, as on hardware.
- */
-static void divide(struct jcomp *c, const struct insn *in)
-{
-	struct as *a = &c->a;
-	bool sg = type_is_signed(in->type);
-	u32 widen = sg ? V_CVTDQ2PD : V_CVTUDQ2PD, back = sg ? V_CVTTPD2DQ : V_CVTTPD2UDQ, p;
-
-	for (p = 0; p < 2; p++) {
-		int x = jv_obs(c, in->o[1], 0, p, 0), y = jv_obs(c, in->o[2], 0, p, 1), d = 2;
-
-		ev_n(a, widen, 2, 0, rm_reg(x), 0, 0, 0, 32, 0);
-		ev_n(a, widen, 3, 0, rm_reg(y), 0, 0, 0, 32, 0);
-		ev(a, V_DIVPD, 2, 2, rm_reg(3));
-		ev_n(a, back, 2, 0, rm_reg(2), 0, 0, 0, 64, 0);
-		ev_n(a, V_EXTRACT64X4, x, 0, rm_reg(3), 0, 0, 0, 32, 1);
-		b1(a, 1);
-		ev_n(a, V_EXTRACT64X4, y, 0, rm_reg(4), 0, 0, 0, 32, 1);
-		b1(a, 1);
-		ev_n(a, widen, 3, 0, rm_reg(3), 0, 0, 0, 32, 0);
-		ev_n(a, widen, 4, 0, rm_reg(4), 0, 0, 0, 32, 0);
-		ev(a, V_DIVPD, 3, 3, rm_reg(4));
-		ev_n(a, back, 3, 0, rm_reg(3), 0, 0, 0, 64, 0);
-		ev_n(a, V_INSERT64X4, 2, 2, rm_reg(3), 0, 0, 0, 32, 1);
-		b1(a, 1);
-		if (in->lop == LOP_REM || sg) {
-			ev(a, V_PXORD, 3, 3, rm_reg(3));
-			ev_i(a, V_PCMPD, 7, y, rm_reg(3), 0, 0, 0);
-		}
-		if (in->lop == LOP_DIV && sg)
-			ev_k(a, V_MOVA32, 2, 0, rm_lit(j_lit32(c, ~0u), 0), 7, 0);
-		if (in->lop == LOP_REM) {
-			ev(a, V_PMULLD, 2, 2, rm_reg(y));
-			d = jv_dst(c, in->o[0], p, 2);
-			ev(a, V_PSUBD, d, x, rm_reg(2));
-			ev_k(a, V_MOVA32, d, 0, rm_lit(j_lit32(c, ~0u), 0), 7, 0);
-		}
-		jv_put(c, in->o[0], p, d);
-	}
-}
-
 bool jit_lane(struct jcomp *c, const struct insn *in)
 {
 	struct as *a = &c->a;
@@ -705,7 +662,7 @@ bool jit_lane(struct jcomp *c, const struct insn *in)
 	case LOP_REM:
 		if (!is32(in->type))
 			break;
-		divide(c, in);
+		jit_divide(c, in);
 		return true;
 	case LOP_POPC: case LOP_CLZ: case LOP_BFIND: case LOP_BFINDSH: case LOP_BREV:
 		return jit_bits(c, in);

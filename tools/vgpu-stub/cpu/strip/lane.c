@@ -99,16 +99,72 @@ static bool mul_high(struct scomp *c, const struct insn *in)
 }
 
 /*
- * Quotients of doubles, truncated, are exact (jit_lane.c). Unsigned ones go through the signed conversion, moved by 2^31.
+ * As jit_int.c has it: by one number for all lanes, d, where x lies less than d above its first lane everywhere. ymm1 is the result. False: nothing is known of d;
+ * else slow[] leads to where it is not so.
+ */
+static u32 divide_near(struct scomp *c, const struct insn *in, u32 *slow)
+{
+	bool sg = type_is_signed(in->type);
+	struct sval d = s_val(c, in->o[2], 0);
+	struct as *a = &c->a;
+	u32 n = 0;
+	int x;
+
+	if (d.cls != SC_SCALAR || d.pat)
+		return 0;
+	x = sv_obs(c, in->o[1], 0, 0, 0);
+	s_to_gpr(c, in->o[2], 0, RCX);
+	vx_x(a, X_MOVD_ST, x, 0, rm_reg(RAX));
+	g_alui(a, 0, G_CMP, rm_reg(RCX), 0);
+	slow[n++] = g_jcc(a, CC_LE);
+	vy(a, X_PBCASTD, 1, 0, rm_reg(x));
+	vr(a, X_PSUBD, 1, x, 1);
+	vx_x(a, X_MOVD, 2, 0, rm_reg(RCX));
+	vy(a, X_PBCASTD, 2, 0, rm_reg(2));
+	vr(a, X_PMAXUD, 3, 1, 2);
+	vr(a, X_PCMPEQD, 3, 3, 1);
+	if (sg)
+		vr(a, X_POR, 3, 3, x);
+	vr(a, X_MOVMSKPS, RDX, 0, 3);
+	g_alu(a, 0, G_OR, RDX, rm_reg(RDX));
+	slow[n++] = g_jcc(a, CC_NE);
+	if (!sg) {                      /* lanes that wrap */
+		g_load(a, 0, RDX, rm_reg(RAX));
+		g_alu(a, 0, G_ADD, RDX, rm_reg(RCX));
+		slow[n++] = g_jcc(a, CC_B);
+	}
+	g_movi(a, RDX, 0);
+	g_op(a, 0, 0xf7, 6, rm_reg(RCX), 0);
+	vx_x(a, X_MOVD, 3, 0, rm_reg(RDX));
+	vy(a, X_PBCASTD, 3, 0, rm_reg(3));
+	vr(a, X_PADDD, 1, 1, 3);
+	vr(a, X_PMAXUD, 3, 1, 2);
+	vr(a, X_PCMPEQD, 3, 3, 1);              /* those that have come to d, as ones */
+	if (in->lop == LOP_REM) {
+		vr(a, X_PAND, 3, 3, 2);
+	} else {
+		vx_x(a, X_MOVD, 1, 0, rm_reg(RAX));
+		vy(a, X_PBCASTD, 1, 0, rm_reg(1));
+	}
+	vr(a, X_PSUBD, 1, 1, 3);
+	return n;
+}
+
+/*
+ * Quotients of doubles, truncated, are exact (jit_int.c). Unsigned ones go through the signed conversion, moved by 2^31.
  * By 0 both are all ones.
  */
 static bool divide(struct scomp *c, const struct insn *in)
 {
 	struct as *a = &c->a;
 	bool sg = type_is_signed(in->type);
-	u32 half;
-	int x = sv_obs(c, in->o[1], 0, 0, 0), y = sv_obs(c, in->o[2], 0, 0, 1);
+	u32 half, slow[3], n = divide_near(c, in, slow), done = n ? g_jmp(a) : 0;
+	int x, y;
 
+	while (n)
+		g_here(a, slow[--n]);
+	x = sv_obs(c, in->o[1], 0, 0, 0);
+	y = sv_obs(c, in->o[2], 0, 0, 1);
 	vy(a, X_MOVU_ST, x, 0, SPM(lanes));
 	vy(a, X_MOVU_ST, y, 0, rm_mem(R15, (s32)offsetof(struct sprivate, lanes) + 32));
 	for (half = 0; half < 2; half++) {
@@ -147,6 +203,8 @@ static bool divide(struct scomp *c, const struct insn *in)
 		vr(a, X_PSUBD, 1, 0, 1);
 		vr(a, X_POR, 1, 1, 2);
 	}
+	if (done)
+		g_here(a, done);
 	sput(c, in->o[0], 0, 1);
 	return true;
 }
