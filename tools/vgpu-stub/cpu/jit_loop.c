@@ -337,6 +337,9 @@ static bool counted(struct look *l, struct jloop *p)
 		return false;
 	if (t->o[0] != bra->guard || t->o[1] != OPND_NONE || t->sub || t->lop < CMP_EQ || t->lop > CMP_GE)
 		return false;
+	/* rounds that are counted do not make it: who reads it in the next one, before it is made again, would have an old one */
+	if (c->live_at[(size_t)l->b->start * c->s->words + (t->o[0] >> 6)] >> (t->o[0] & 63) & 1)
+		return false;
 	l->type = t->type;
 	if (type_is_float(t->type) || (type_bytes(t->type) != 4 && type_bytes(t->type) != 8))
 		return false;
