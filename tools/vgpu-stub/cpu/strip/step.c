@@ -14,6 +14,7 @@
  */
 #include "mem.h"
 
+#define FEW_ROUNDS 12
 #define AHEAD_MIN 48u           /* in loops, where it costs more */
 #define AHEAD_LEAST 32u
 #define AHEAD_MAX 512u
@@ -73,6 +74,59 @@ static bool copied_step(const struct scomp *c, u32 t, u32 self, const struct ins
 	return false;
 }
 
+/* The only place from pc `from` to `to` that writes o; NULL: there are several, or none */
+static const struct insn *only_def(const struct scomp *c, u32 o, u32 from, u32 to, bool within)
+{
+	const struct insn *def = NULL;
+	u32 pc, k;
+
+	for (pc = 0; pc < c->n; pc++) {
+		const struct insn *in = &c->code[pc];
+
+		if ((pc >= from && pc < to) != within)
+			continue;
+		for (k = 0; k < 6; k++)
+			if ((in->def >> k & 1) && in->o[k] == o) {
+				if (def || in->guard != OPND_NONE)
+					return NULL;
+				def = in;
+			}
+	}
+	return def;
+}
+
+/*
+ * Does the loop go round a few times, as is known now? What one strip has brought is still there then when the next one comes, and to go round by turns
+ * takes longer: of five rounds two are strips' own.
+ */
+static bool few_rounds(const struct scomp *c, u32 t, u32 self)
+{
+	u32 from = c->b[t].start, to = c->b[self].end, x;
+	const struct insn *end = &c->code[to - 1], *test, *step, *begin;
+	s64 n, by;
+
+	if (end->kind != K_CBRA || end->guard == OPND_NONE)
+		return false;
+	test = only_def(c, end->guard, from, to, true);
+	if (!test || test->kind != K_SETP || type_is_float(test->type) || !s_val(c, test->o[3], type_bytes(test->type) == 8).known || (test->o[2] & OPND_CONST))
+		return false;
+	x = test->o[2];
+	step = only_def(c, x, from, to, true);
+	if (step && step->kind == K_LANE && step->lop == LOP_CVT_TRUNC && !(step->o[1] & OPND_CONST)) {
+		x = step->o[1];
+		step = only_def(c, x, from, to, true);
+	}
+	begin = only_def(c, x, from, to, false);
+	if (!step || !begin || step->kind != K_LANE || step->lop != LOP_ADD || type_is_float(step->type) || step->o[1] != x || !s_val(c, step->o[2], step->dw).known ||
+	    begin->kind != K_LANE || begin->lop != LOP_MOV || !s_val(c, begin->o[1], begin->dw).known)
+		return false;
+	by = step->dw ? (s64)s_val(c, step->o[2], 1).k : (s32)s_val(c, step->o[2], 0).k;
+	n = (s64)s_val(c, test->o[3], type_bytes(test->type) == 8).k - (s64)s_val(c, begin->o[1], begin->dw).k;
+	if (type_bytes(test->type) == 4)
+		n = (s32)n;
+	return by && n / by > 0 && n / by <= FEW_ROUNDS;
+}
+
 static void loop(struct scomp *c, u32 t, u32 self)
 {
 	bool far = false, loads = false;
@@ -95,7 +149,7 @@ static void loop(struct scomp *c, u32 t, u32 self)
 			loads |= spread_load(c, in);
 		}
 	}
-	c->b[t].turn = far && loads;
+	c->b[t].turn = far && loads && !few_rounds(c, t, self);
 	if (c->b[t].turn)
 		c->b[t].rounds = s_new_home(c);
 	for (b = t; b <= self; b++)
