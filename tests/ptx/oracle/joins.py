@@ -14,6 +14,8 @@ SHAPES = ((16, 16, 1), (8, 8, 1), (16, 4, 1), (8, 4, 4), (8, 8, 8), (16, 8, 8), 
 DATA = 64
 SPOILERS = ("tid", "ctaid", "first", "twice", "lane", "barrier", "shared", "minus", "width", "vote", "volatile", "warp", "product", "wrap", "double", "rows")
 
+TURNED_SPOILERS = ("tidy", "ctaidy", "lane", "barrier", "shared", "vote", "volatile", "warp")
+
 
 class Joins:
     def __init__(self, seed):
@@ -21,14 +23,18 @@ class Joins:
         self.block = r.choice(SHAPES)
         bx, by, bz = self.block
         self.n = 32 // (32 & -32 if bx % 32 == 0 else bx & -bx) if bx % 32 else 1
+        self.turned = r.random() < .35
+        self.n2 = 32 // (32 if by % 32 == 0 else by & -by)
         most = max(1, 3000 // (bx * by * bz))
         gx = r.randint(1, max(1, min(most, 3 * self.n + 2)))
         gy = r.randint(1, max(1, min(most // gx, 3)))
+        if self.turned:
+            gx, gy = r.randint(1, 3), self.n2 * r.randint(1, 2) if r.random() < .8 else r.randint(1, 5)
         self.grid = (gx, gy, r.randint(1, 2) if most // gx // gy > 1 else 1)
         self.w, self.h, self.d = bx * gx, by * gy, bz * self.grid[2]
         self.data = [r.getrandbits(32) if r.random() < .6 else r.randrange(100) for _ in range(DATA)]
         self.param = r.randrange(1, 3 * self.w)
-        self.spoiler = r.choice(SPOILERS) if r.random() < .25 else None
+        self.spoiler = r.choice(TURNED_SPOILERS if self.turned else SPOILERS) if r.random() < .25 else None
         self.lines, self.last, self.labels, self.preds = [], 0, 0, 0
         self.steps = []
         self.pool = []
@@ -89,13 +95,13 @@ class Joins:
             self.out("mad.lo.s32 %x, %cx, %nx, %tx;")
         self.steps.append(lambda t: t.__setitem__("%x", t["cx"] * bx + t["tx"]))
         for k, c, n, i in (("%y", "%ctaid.y", "%ntid.y", "%tid.y"), ("%z", "%ctaid.z", "%ntid.z", "%tid.z")):
-            self.out("mov.u32 %%t0, %s;" % c)
-            self.out("mov.u32 %%t1, %s;" % n)
-            self.out("mov.u32 %%t2, %s;" % i)
-            self.out("mad.lo.s32 %s, %%t0, %%t1, %%t2;" % k)
+            self.out("mov.u32 %s0, %s;" % (k, c))
+            self.out("mov.u32 %s1, %s;" % (k, n))
+            self.out("mov.u32 %s2, %s;" % (k, i))
+            self.out("mad.lo.s32 %s, %s0, %s1, %s2;" % (k, k, k, k))
         self.out("mov.u32 %gx, %nctaid.x;")
         self.out("mov.u32 %ty, %tid.y;")
-        self.pool = ["%x", "%x", "%y", "%z", "%gx", "%nx", "%n", "%ty"]
+        self.pool = ["%x", "%x", "%y", "%z", "%gx", "%nx", "%n"] + (["%tx", "%cx", "%tx"] if self.turned else ["%ty"])
 
     def any(self):
         r = self.r
@@ -211,6 +217,8 @@ class Joins:
         lane = lambda t: (t["tx"] + bx * (t["ty"] + self.block[1] * t["tz"])) % 32
         text, f = {
             "tid": (["and.b32 {d}, %tx, 3;"], lambda t: t["tx"] & 3),
+            "tidy": (["and.b32 {d}, %ty, 3;"], lambda t: t["ty"] & 3),
+            "ctaidy": (["mov.u32 {d}, %ctaid.y;", "and.b32 {d}, {d}, 1;"], lambda t: t["cy"] & 1),
             "ctaid": (["and.b32 {d}, %cx, 1;"], lambda t: t["cx"] & 1),
             "first": (["setp.eq.u32 %p0, %tx, 0;", "selp.b32 {d}, 5, 9, %p0;"], lambda t: 5 if t["tx"] == 0 else 9),
             "twice": (["mad.lo.u32 %t0, %cx, %nx, %tx;", "add.u32 {d}, %t0, %tx;"], lambda t: t["cx"] * bx + 2 * t["tx"]),
@@ -236,8 +244,9 @@ class Joins:
     def case(self, seed):
         r, (bx, by, bz), (gx, gy, gz) = self.r, self.block, self.grid
         self.place()
-        self.out("mad.lo.u32 %%i, %%z, %d, %%y;" % self.h)
-        self.out("mad.lo.u32 %%i, %%i, %d, %%x;" % self.w)
+        a, b, n = ("%x", "%y", (self.w, self.h)) if self.turned else ("%y", "%x", (self.h, self.w))
+        self.out("mad.lo.u32 %%i0, %%z, %d, %s;" % (n[0], a))
+        self.out("mad.lo.u32 %%i, %%i0, %d, %s;" % (n[1], b))
         self.out("mov.u32 %acc, 7;")
         steps = [self.one() for _ in range(r.randint(2, 6))]
         if self.spoiler:
@@ -251,32 +260,34 @@ class Joins:
         if some:
             (p, test), end = self.compare(), self.label()
             self.out("@%s bra %s;" % (p, end))
-        self.out("mad.wide.u32 %d0, %i, 4, %out;")
-        self.out("st.global.u32 [%d0], %acc;")
+        self.out("mad.wide.u32 %to, %i, 4, %out;")
+        self.out("st.global.u32 [%to], %acc;")
         if some:
             self.lines.append(end + ":")
         want, sums = [0] * (self.w * self.h * self.d), [0] * 8
         for z in range(self.d):
             for y in range(self.h):
                 for x in range(self.w):
-                    t = {"tx": x % bx, "cx": x // bx, "ty": y % by, "tz": z % bz, "%x": x, "%y": y, "%z": z, "%gx": gx, "%nx": bx, "%n": self.param, "%ty": y % by, "%acc": 7, "sums": sums}
+                    t = {"tx": x % bx, "cx": x // bx, "%tx": x % bx, "%cx": x // bx, "ty": y % by, "cy": y // by, "tz": z % bz, "%x": x, "%y": y, "%z": z, "%gx": gx, "%nx": bx, "%n": self.param, "%ty": y % by, "%acc": 7, "sums": sums}
                     for f in steps:
                         f(t)
                     if not some or not test(t):
-                        want[(z * self.h + y) * self.w + x] = t["%acc"]
+                        want[(z * self.w + x) * self.h + y if self.turned else (z * self.h + y) * self.w + x] = t["%acc"]
         parts, d = 1, bz if bz > 1 else by
         while bx * by * bz * self.n // parts > 1024:
             parts *= 2
         joined = not self.spoiler and self.n > 1 and gx >= self.n and parts <= 4 and d % parts == 0
+        if self.turned:
+            joined = not self.spoiler and bx > 1 and bx * by * bz * self.n2 <= 1024 and gy % self.n2 == 0
         o = ["// joins %d, by a model of the statements (tests/ptx/oracle/joins.py)%s." % (seed, ": " + self.spoiler if self.spoiler else ""),
-             "// joined: %d" % joined,
+             *["// joined: %d" % joined] * (not self.turned or 4 * self.h > 64),        # else it does not know which way memory goes
              "// launch: k grid=%d,%d,%d block=%d,%d,%d args=out:u32[%d],data:u32[%d]={%s},sums:u32[8],u32:%d" %
              (*self.grid, *self.block, len(want), DATA, ",".join(map(str, self.data)), self.param)]
         o += ["// expect: out[%d..%d] = %s" % (i, min(i + 63, len(want) - 1), " ".join(map(str, want[i:i + 64]))) for i in range(0, len(want), 64)]
         o += ["// expect: sums = " + " ".join(str(s & M32) for s in sums), ".version 7.0", ".target sm_61", ".address_size 64", "",
               ".visible .entry k(.param .u64 out, .param .u64 data, .param .u64 sums, .param .u32 n)", "{",
-              "\t.reg .pred %%p<%d>;" % (self.preds + 1), "\t.reg .b32 %%r<%d>, %%t<3>, %%q<4>, %%tx, %%ty, %%cx, %%nx, %%gx, %%x, %%y, %%z, %%i, %%n, %%acc;" % (self.last + 1),
-              "\t.reg .b64 %d<2>, %e<3>, %out, %data, %sums;"]
+              "\t.reg .pred %%p<%d>;" % (self.preds + 1), "\t.reg .b32 %%r<%d>, %%t<3>, %%q<4>, %%tx, %%ty, %%cx, %%nx, %%gx, %%x, %%y, %%y0, %%y1, %%y2, %%z, %%z0, %%z1, %%z2, %%i, %%i0, %%n, %%acc;" % (self.last + 1),
+              "\t.reg .b64 %d<2>, %e<3>, %to, %out, %data, %sums;"]
         o += ["\t.shared .align 4 .b32 all;"] * (self.spoiler == "shared")
         o += ["\t" + x for x in ("ld.param.u64 %out, [out];", "ld.param.u64 %data, [data];", "ld.param.u64 %sums, [sums];", "ld.param.u32 %n, [n];")]
         return "\n".join(o + self.lines + ["\tret;", "}", ""])

@@ -200,10 +200,11 @@ static void cta_start(struct cta *c, u64 linear, bool next)
 		c->id[1] = c->id[2] = 0;
 	} else if (!next || (c->id[0] += step) >= g->first + g->wide * step) {
 		u64 row = linear / g->wide;
+		u32 rows = g->dim[1] / g->rows;
 
 		c->id[0] = g->first + (u32)(linear % g->wide) * step;
-		c->id[1] = (u32)(row % g->dim[1]);
-		c->id[2] = (u32)(row / g->dim[1]);
+		c->id[1] = (u32)(row % rows) * g->rows;
+		c->id[2] = (u32)(row / rows);
 	}
 	c->linear = ((u64)c->id[2] * g->dim[1] + c->id[1]) * g->dim[0] + c->id[0];
 	block_start(c);
@@ -242,8 +243,10 @@ static void report(struct tstate *ts, struct grid *g)
 	r->thread[1] = g->tid[1][t];
 	r->thread[2] = g->tid[2][t];
 	if (g->join.n > 1) {            /* that of the launch, in which it is */
-		r->block[0] += r->thread[0] / g->block[0];
-		r->thread[0] %= g->block[0];
+		u32 along = g->join.turned;
+
+		r->block[along] += r->thread[along] / g->block[along];
+		r->thread[along] %= g->block[along];
 	}
 	r->ptx_line = ts->in ? ts->in->line : 0;
 	r->code = r->source = NULL;

@@ -108,8 +108,8 @@ struct cta {                            /* a block; between blocks of a grid it 
 struct range { u64 at, end; };
 #define GRID_RESTS 128
 
-/* n blocks of a row as one of that size, whose threads have parts turns, cut in dimension split */
-struct join { u32 n, parts, size[3], split; };
+/* n blocks of a row as one of that size, whose threads have parts turns, cut in dimension split; turned: of a column, threads being numbered along it */
+struct join { u32 n, parts, size[3], split, turned; };
 
 struct grid {
 	/* written by the launch, read by every block; status: the first fault */
@@ -136,7 +136,8 @@ struct grid {
 	bool tunes;                     /* its blocks may be several in one: tune.c */
 	struct join join;       /* join.c: blocks that are one, and the shape of that one, by which threads are numbered; block[] is what they are told */
 	u32 part;               /* of it */
-	u32 step;               /* so many of the launch's blocks does each do the work of */
+	u32 step;               /* so many of the launch's blocks, in a row, does each do the work of; ... */
+	u32 rows;               /* ... and of so many rows */
 	u32 first, wide, left;          /* of a row: its first block, of how many; what is left to its right, where as many as are one do not divide it, for the ordinary function */
 	bool native;                    /* no kernel: its blocks are tiles of the job */
 	bool small;                     /* native: runs in place */
@@ -273,7 +274,7 @@ struct engine {
 	u64 managed_va, managed_bytes;  /* for the next module */
 	u64 managed_wanted;             /* by the latest */
 	u64 next_gridid;
-	u32 shape[SHAPES];              /* block shapes whose thread numbers are known, packed */
+	u64 shape[SHAPES];              /* block shapes whose thread numbers are known, packed */
 	u32 (*shape_tid[SHAPES])[1024];
 	struct alone alone;
 

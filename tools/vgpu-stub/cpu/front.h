@@ -181,6 +181,9 @@ u32 divisor_of_approx(struct comp *c, const struct stmt *st, u32 b);
 /* lower_carry.c */
 void lower_cc(struct comp *c, struct stmt *st);
 
+/* across.c: which threads lie side by side in memory, those that are neighbours in x, as a rule, in y, or some in x and some in y? */
+enum way { WAY_X, WAY_Y, WAY_BOTH };
+enum way across(struct comp *c);
 /* join.c: may narrow blocks be one? */
 void join_find(struct comp *c);
 /* lower_bits.c; lower_bfe(), lower_simple() false: nothing done */

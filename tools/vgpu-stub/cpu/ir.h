@@ -296,8 +296,9 @@ struct func {
 	u64 est;                /* clock ticks of a block, as last seen; rt.c */
 	struct solo solo;       /* alone.c */
 	struct tally_plan tally;        /* roots.c */
-	bool joins;             /* join.c: narrow blocks of a row may be one wider block; ... */
-	u16 joins_width;         /* ... if they are so wide; 0: whatever they are */
+	bool joins[2];          /* join.c: narrow blocks that are neighbours in x, or in y, may be one wider block; ... */
+	u16 joins_width[2];     /* ... if they are so wide; 0: whatever they are */
+	bool turns;             /* across.c: lanes had better lie along y */
 	struct fnames *names;   /* what people call its registers and labels; NULL: nobody knows */
 	bool stepped;           /* optrace.c: a K_STEP before every instruction */
 	bool apart;             /* each register has a slot of its own: debug.c */

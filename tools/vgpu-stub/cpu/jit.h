@@ -218,6 +218,7 @@ _Static_assert(sizeof(struct jprivate) <= JP_ZMM, "P");
 #define SPEC_LINE 2u            /* the same for any ntid.x, if the others are 1 */
 #define SPEC_POW2 3u            /* | log2(ntid.x) << 8: tid.x = lane mod ntid.x */
 #define SPEC_ANY 4u
+#define SPEC_TURNED 0x40000u     /* with SPEC_LINEAR and SPEC_JOINED: lanes along y */
 #define SPEC_JOINED 0x20000u     /* with SPEC_LINEAR: 1 << (spec >> 24) blocks as one (join.c), whose ntid.x is a multiple of 1 << (spec >> 8 & 255) */
 #define SPEC_STEP 0x10000u      /* with SPEC_LINEAR: blocks of one warp, whose lanes may count on being in step (jit_src.steps) */
 
@@ -597,7 +598,12 @@ void jit_walked(struct cta *c);
 void jit_wraps(struct grid *g, const struct jit *j, u32 pc);
 void jit_took(struct grid *g, const struct jit *ran, u64 ticks, u64 done);
 u32 jit_spec(const struct func *fn, const u32 *block);
-/* So many blocks does code have in one. */
+/* Which of a thread's numbers goes from lane to lane as %tid.x otherwise does */
+static inline u8 spec_sreg(u32 spec, u8 sub)
+{
+	return !(spec & SPEC_TURNED) || (sub != SR_TID_X && sub != SR_TID_Y) ? sub : sub == SR_TID_X ? SR_TID_Y : SR_TID_X;
+}
+/* So many blocks of a row does code have in one. */
 static inline u32 jit_step(const struct func *fn, u32 spec) { return spec & SPEC_JOINED ? 1u << (spec >> 24) : 1 + fn->further; }
 void jit_free(struct func *fn);
 struct jit_src *jit_src_new(const struct insn *code, u32 n, const struct vreg *regs, u32 nregs);

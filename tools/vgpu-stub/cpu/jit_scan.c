@@ -477,7 +477,7 @@ static struct jval sreg_value(struct jcomp *c, const struct insn *in)
 	s64 v[LANES];
 	u32 l, k, bx;
 
-	switch (in->sub) {
+	switch (spec_sreg(c->spec, in->sub)) {
 	case SR_TID_X:
 		if ((c->spec & 255) <= SPEC_LINE) {
 			for (l = 0; l < LANES; l++)

@@ -27,6 +27,7 @@ enum { UNSET, FREE, NTID, TID, TID_AND, CTAID, ROW, ROW_AND, LOST };
 
 struct joining {
 	struct comp *c;
+	u8 dim;         /* 0: x, as above; 1: y */
 	u8 *is;         /* by register */
 	bool more;
 	bool by_ntid;
@@ -107,7 +108,7 @@ static u8 made(struct joining *j, const struct insn *in)
 	u8 x = holds(j, in->o[1]);
 
 	if (in->kind == K_SREG)
-		return in->sub == SR_TID_X ? TID : in->sub == SR_CTAID_X ? CTAID : in->sub == SR_NTID_X ? NTID : FREE;
+		return in->sub == SR_TID_X + j->dim ? TID : in->sub == SR_CTAID_X + j->dim ? CTAID : in->sub == SR_NTID_X + j->dim ? NTID : FREE;
 	if (in->kind == K_LANE && !type_is_float(in->type) && type_bytes(in->type) >= 4)
 		switch (in->lop) {
 		case LOP_MOV: case LOP_CVT_TRUNC:
@@ -160,27 +161,18 @@ static void merge(struct joining *j, u32 o, u8 k)
 	j->is[o] = now;
 }
 
-void join_find(struct comp *c)
+/* Do threads know their place in that dimension so? */
+static bool joins(struct comp *c, u8 dim, u8 *is, u16 *width)
 {
-	struct joining j = { .c = c, .more = true };
-	bool row = false;
+	struct joining j = { .c = c, .dim = dim, .is = is, .more = true };
 	u32 i, k;
 
-	if (!c->fn->entry || c->fn->calls || c->fn->launches || c->fn->shared_bytes || c->fn->further || !c->m->e->code_rw)
-		return;
-	for (i = 0; i < c->ncode; i++) {
-		if (!plain(&c->code[i]))
-			return;
-		row |= c->code[i].kind == K_SREG && c->code[i].sub == SR_TID_X;
-	}
-	if (!row)
-		return;
-	j.is = cneed(c, pool_alloc(&c->pool, c->nregs + 1));
+	memset(is, 0, c->nregs + 1);
 	while (j.more) {
 		j.more = false;
 		c->fn->work += c->ncode;
 		if (compile_too_much(c->fn))
-			return;
+			return false;
 		for (i = 0; i < c->ncode; i++) {
 			const struct insn *in = &c->code[i];
 			u8 of = in->def ? made(&j, in) : UNSET;
@@ -196,15 +188,39 @@ void join_find(struct comp *c)
 
 		/* what is not free has come to nobody but sums and copies of it */
 		if (of == LOST || !is_free(holds(&j, in->guard)) || (!in->def && !all_free(&j, in)))
-			return;
+			return false;
 		for (k = 0; k < 6; k++)
 			if ((in->def >> k & 1) && holds(&j, in->o[k]) == LOST)
-				return;
+				return false;
 	}
-	if (j.mixed || j.width > 1024)
+	*width = (u16)j.width;
+	return !j.mixed && j.width <= 1024;
+}
+
+void join_find(struct comp *c)
+{
+	bool x = false, y = false;
+	enum way way;
+	u8 *is;
+	u32 i;
+
+	if (!c->fn->entry || c->fn->calls || c->fn->launches || c->fn->shared_bytes || c->fn->further || !c->m->e->code_rw)
 		return;
-	c->fn->joins = true;
-	c->fn->joins_width = (u16)j.width;
+	for (i = 0; i < c->ncode; i++) {
+		if (!plain(&c->code[i]))
+			return;
+		x |= c->code[i].kind == K_SREG && c->code[i].sub == SR_TID_X;
+		y |= c->code[i].kind == K_SREG && c->code[i].sub == SR_TID_Y;
+	}
+	if (!x)
+		return;
+	is = cneed(c, pool_alloc(&c->pool, c->nregs + 1));
+	way = y ? across(c) : WAY_X;
+	c->fn->turns = way == WAY_Y;
+	if (way == WAY_Y)
+		c->fn->joins[1] = joins(c, 1, is, &c->fn->joins_width[1]);
+	else if (way == WAY_X)
+		c->fn->joins[0] = joins(c, 0, is, &c->fn->joins_width[0]);
 }
 
 /* ---- at a launch ------------------------------------------------------------------------------------ */
@@ -227,19 +243,43 @@ static u32 neighbours(u32 x)
 	return n;
 }
 
+/* n blocks that are neighbours in dimension d may be one */
+static bool may_be_one(const struct func *fn, const struct grid *g, u32 d, u32 n)
+{
+	u32 x = g->block[d];
+
+	return fn->joins[d] && (!fn->joins_width[d] || fn->joins_width[d] == x) && g->dim[d] >= n && (u64)g->dim[d] * x <= INT32_MAX;
+}
+
+/* Lanes lie along y. What would be left of a column has no code, so that there is to be nothing. */
+static bool turned(const struct func *fn, const struct grid *g, struct join *to)
+{
+	u32 n = neighbours(g->block[1]);
+
+	if (g->block[0] == 1 || g->threads * n > 1024 || (n > 1 && (!may_be_one(fn, g, 1, n) || g->dim[1] % n)))
+		return false;
+	to->turned = true;
+	to->n = n;
+	to->size[1] *= n;
+	return true;
+}
+
 bool join_grid(const struct engine *e, const struct func *fn, const struct grid *g, struct join *to)
 {
-	u32 x = g->block[0], n = neighbours(x), threads = g->threads, d = g->block[2] > 1 ? 2 : 1;
+	u32 x = g->block[0], n = neighbours(x), d = g->block[2] > 1 ? 2 : 1;
+	u64 blocks = (u64)g->dim[0] * g->dim[1] * g->dim[2];
 
 	*to = (struct join){ .n = 1, .parts = 1, .size = { g->block[0], g->block[1], g->block[2] } };
-	if (!fn->joins || e->mode != ENGINE_MODE_JIT || e->vf || n == 1 || g->cooperative || g->clusters || g->shared_bytes)
+	if ((!fn->joins[0] && !fn->turns) || e->mode != ENGINE_MODE_JIT || e->vf || g->cooperative || g->clusters || g->shared_bytes)
 		return false;
-	if ((fn->joins_width && fn->joins_width != x) || g->dim[0] < n || (u64)g->dim[0] * x > INT32_MAX)
+	if (fn->turns)
+		return turned(fn, g, to) && blocks / to->n >= join_least * e->nthreads;
+	if (n == 1 || !may_be_one(fn, g, 0, n))
 		return false;
 	/* a block that is larger than may be has parts, one after the other: its threads know nothing of each other */
-	while (threads * n / to->parts > 1024 && to->parts <= PARTS_MOST)
+	while (g->threads * n / to->parts > 1024 && to->parts <= PARTS_MOST)
 		to->parts *= 2;
-	if (to->parts > PARTS_MOST || g->block[d] % to->parts || (u64)g->dim[0] / n * g->dim[1] * g->dim[2] < join_least * e->nthreads)
+	if (to->parts > PARTS_MOST || g->block[d] % to->parts || blocks / g->dim[0] * (g->dim[0] / n) < join_least * e->nthreads)
 		return false;
 	to->n = n;
 	to->size[0] *= n;

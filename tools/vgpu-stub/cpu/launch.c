@@ -89,8 +89,8 @@ void grid_free(struct engine *e, struct grid *g)
  */
 static const u32 (*shape_tids(struct engine *e, struct grid *g, const struct join *to, u32 part))[1024]
 {
-	u32 key = to->size[0] | to->size[1] << 11 | to->size[2] << 22 | part << 29 | (u32)(part && to->split == 2) << 31;
-	u32 i, n = __atomic_load_n(&e->nshapes, __ATOMIC_ACQUIRE), x = 0, y = 0, z = 0, (*t)[1024];
+	u64 key = to->size[0] | (u64)to->size[1] << 11 | (u64)to->size[2] << 22 | (u64)part << 29 | (u64)(part && to->split == 2) << 32 | (u64)to->turned << 33;
+	u32 a = to->turned, b = !a, i, n = __atomic_load_n(&e->nshapes, __ATOMIC_ACQUIRE), v[3] = { 0, 0, 0 }, (*t)[1024];
 
 	for (i = 0; i < n; i++)
 		if (e->shape[i] == key)
@@ -101,14 +101,14 @@ static const u32 (*shape_tids(struct engine *e, struct grid *g, const struct joi
 	if (!t)
 		return NULL;
 	for (i = 0; i < 1024; i++) {
-		t[0][i] = x;
-		t[1][i] = y;
-		t[2][i] = z;
-		if (++x == to->size[0]) {
-			x = 0;
-			if (++y == to->size[1]) {
-				y = 0;
-				z++;
+		t[0][i] = v[0];
+		t[1][i] = v[1];
+		t[2][i] = v[2];
+		if (++v[a] == to->size[a]) {
+			v[a] = 0;
+			if (++v[b] == to->size[b]) {
+				v[b] = 0;
+				v[2]++;
 			}
 		}
 	}
@@ -209,8 +209,8 @@ u64 launch_coarse;
 
 static struct jit *code_of(const struct engine *e, const struct grid *g, struct func *fn)
 {
-	u32 spec = g->join.n == 1 ? jit_spec(fn, g->block) :
-		   SPEC_LINEAR | SPEC_JOINED | (u32)__builtin_ctz(g->block[0]) << 8 | (u32)__builtin_ctz(g->join.n) << 24;
+	u32 spec = g->join.n == 1 && !g->join.turned ? jit_spec(fn, g->block) :
+		   SPEC_LINEAR | SPEC_JOINED | (u32)__builtin_ctz(g->block[0]) << 8 | (g->join.turned ? SPEC_TURNED : (u32)__builtin_ctz(g->join.n) << 24);
 
 	return e->mode == ENGINE_MODE_JIT ? jit_get(fn, spec) : NULL;
 }
@@ -235,10 +235,11 @@ static void fit(struct engine *e, struct grid *g, struct func *fn, struct jit *j
 	g->parted = 0;
 	g->ragged = 0;
 	g->est = __atomic_load_n(&fn->est, __ATOMIC_RELAXED);
-	g->step = (1 + fn->further) * g->join.n;
+	g->rows = g->join.turned ? g->join.n : 1;
+	g->step = (1 + fn->further) * (g->join.turned ? 1 : g->join.n);
 	g->wide = (g->dim[0] - g->first) / g->step;
 	g->left = g->dim[0] - g->first - g->wide * g->step;
-	g->nblocks = (u64)g->wide * g->dim[1] * g->dim[2] / g->team;
+	g->nblocks = (u64)g->wide * (g->dim[1] / g->rows) * g->dim[2] / g->team;
 	g->dyn_off = dynamic_at(fn);
 	g->shared_total = g->shared_bytes ? g->dyn_off + g->shared_bytes : fn->shared_bytes;
 	if (!fn->fixed_shared)

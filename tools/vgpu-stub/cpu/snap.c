@@ -490,13 +490,13 @@ static void say_state(struct snap *s, bool others)
 	const struct snap_at *at = s->at;
 	const struct cta *c = s->c;
 	const struct grid *g = c->g;
-	u32 t = at->w->index * LANES + at->lane, i;
+	u32 t = at->w->index * LANES + at->lane, x = g->join.turned ? 1 : g->join.n, i;
 
 	dt_say(&s->t, "vgpu-core 1\nrelease " VGPU_VERSION "\nwhy %s\nkernel %s\nlaunch %llu\n", at->why, g->fn->name,
 	       (unsigned long long)g->gridid);
 	/* blocks that are one (join.c) as they were run */
-	dt_say(&s->t, "grid %u %u %u\nblock %u %u %u\nat %u %u %u\n", g->dim[0] / g->join.n, g->dim[1], g->dim[2], g->join.size[0], g->join.size[1],
-	       g->join.size[2], (c->id[0] + twin(s)) / g->join.n, c->id[1], c->id[2]);
+	dt_say(&s->t, "grid %u %u %u\nblock %u %u %u\nat %u %u %u\n", g->dim[0] / x, g->dim[1] / g->rows, g->dim[2], g->join.size[0], g->join.size[1],
+	       g->join.size[2], (c->id[0] + twin(s)) / x, c->id[1] / g->rows, c->id[2]);
 	dt_say(&s->t, "thread %u %u %u\n", g->tid[0][t], g->tid[1][t], g->tid[2][t]);
 	if (at->address)
 		dt_say(&s->t, "address %llx\n", (unsigned long long)at->address);

@@ -456,7 +456,7 @@ static struct sval sreg_value(struct scomp *c, u8 sr)
 	u32 shape = c->spec & 255, x = 1u << (c->spec >> 8 & 255);
 	bool whole = shape == SPEC_LINEAR || shape == SPEC_LINE || (shape == SPEC_POW2 && x >= STRIP);
 
-	switch (sr) {
+	switch (spec_sreg(c->spec, sr)) {
 	case SR_TID_X:
 		return whole ? row_of(c, 1, 3) : shape == SPEC_POW2 ? short_row(c, x, true) : vary(0);
 	case SR_TID_Y:

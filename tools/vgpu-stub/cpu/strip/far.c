@@ -94,7 +94,7 @@ static bool sreg_delta(const struct scomp *c, u8 sr, s64 *d)
 		return false;
 	memset(d, 0, STRIPS * sizeof(*d));
 	for (s = 0; s < STRIPS; s++)
-		switch (sr) {
+		switch (spec_sreg(c->spec, sr)) {
 		case SR_TID_X: d[s] = rows ? STRIP * s % x : STRIP * s; break;
 		case SR_TID_Y: d[s] = rows ? STRIP * s / x : 0; break;
 		case SR_LANEID: d[s] = STRIP * s; break;
@@ -151,9 +151,9 @@ u32 whole_low(const struct scomp *c, const struct insn *in)
 
 	if (in->kind == K_SREG && in->sub == SR_LANEID)
 		return 31;
-	if (in->kind == K_SREG && in->sub == SR_TID_X)
+	if (in->kind == K_SREG && spec_sreg(c->spec, in->sub) == SR_TID_X)
 		return rows ? 31 : 5;
-	if (in->kind == K_SREG && in->sub == SR_TID_Y && rows)
+	if (in->kind == K_SREG && spec_sreg(c->spec, in->sub) == SR_TID_Y && rows)
 		return 5 - x;
 	if (in->kind == K_LANE)
 		n = s_lane_ops(in->lop);

@@ -360,7 +360,7 @@ static bool spot_of(const struct scomp *c, const u32 *def, u32 o, u32 steps, str
 	in = definition(c, def, o);
 	if (!in)
 		return false;
-	if (in->kind == K_SREG && (in->sub == SR_TID_X || in->sub == SR_LANEID)) {
+	if (in->kind == K_SREG && (spec_sreg(c->spec, in->sub) == SR_TID_X || in->sub == SR_LANEID)) {
 		a->step = 1;
 		return true;
 	}
