@@ -9,8 +9,14 @@
  * alone, and who has it in which block is nothing that they could tell. Where that is so, the threads of two blocks are those of one that is 32 wide: ntid.x
  * and ctaid.x, of the first of them, read as ever, and tid.x goes on beyond ntid.x. Nothing is compiled for it but code for blocks of that shape.
  *
- * In: statements as they were lowered, calls taken in. join_find() says whether a kernel is such a one; join_grid(), at a launch, how many blocks are one. It is
- * none that has shared memory, barriers, or anything that lanes do together, that asks who it is in another way, or that might wait for others.
+ *      blocks of 16 x 16              one of 32 x 16              of a column, turned (across.c)
+ *      0 1 2 .. 15 | 0 1 2 .. 15      0 1 2 ..       31           0 32 64 ..
+ *      16 ..       | 16 ..            32 ..                       1 33 65 ..
+ *
+ * Where threads that are neighbours in y lie side by side in memory, it is blocks of a column, and lanes go down it. None of that is for kernels that have shared
+ * memory or barriers, that do something lanes do together, ask who they are in another way, or might wait for others.
+ *
+ * In: statements as they were lowered, calls taken in. Out: join_find(): func.joins, joins_width, turns. join_grid(), at a launch: how many blocks are one.
  */
 #include <string.h>
 
@@ -20,7 +26,7 @@
 #include "rt.h"
 
 /*
- * What a register holds, as far as x goes. FREE: nothing of it, or all of x; NTID: ntid.x; TID: tid.x; TID_AND: a sum of that and something free; CTAID:
+ * What a register holds, as far as x goes, or y. FREE: nothing of it, or all of x; NTID: ntid.x; TID: tid.x; TID_AND: a sum of that and something free; CTAID:
  * ctaid.x; ROW: ctaid.x * ntid.x; ROW_AND: a sum of that; LOST: something else, which nobody may read.
  */
 enum { UNSET, FREE, NTID, TID, TID_AND, CTAID, ROW, ROW_AND, LOST };
@@ -30,7 +36,6 @@ struct joining {
 	u8 dim;         /* 0: x, as above; 1: y */
 	u8 *is;         /* by register */
 	bool more;
-	bool by_ntid;
 	u64 width;      /* what ctaid.x is multiplied with where that is a constant; 0: nowhere */
 	bool mixed;     /* with several */
 };
@@ -44,11 +49,9 @@ static u8 row_by(struct joining *j, u32 o, bool shifted)
 	const struct konst *k = o != OPND_NONE && (o & OPND_CONST) ? konst_at(j->c, o) : NULL;
 	u64 width;
 
-	if (!shifted && holds(j, o) == NTID) {
-		j->by_ntid = true;
+	if (!shifted && holds(j, o) == NTID)
 		return ROW;
-	}
-	if (!k || k->sym || (shifted && k->bits > 10))
+	if (!k || k->sym || (shifted ? k->bits > 10 : !k->bits))
 		return LOST;
 	width = shifted ? 1ull << k->bits : k->bits;
 	j->mixed |= j->width && j->width != width;
@@ -141,7 +144,9 @@ static bool plain(const struct insn *in)
 		return in->sub <= SR_CTAID_Z || (in->sub >= SR_NCTAID_X && in->sub <= SR_NCTAID_Z);
 	case K_LD: case K_ST: case K_ATOM:
 		return in->space != SPACE_SHARED && !(in->flags & (INF_SYNC | INF_ORDER)) && (in->kind != K_ATOM || in->o[0] == OPND_NONE);
-	case K_LANE: case K_SETP: case K_PRED: case K_LADDR: case K_LOP3: case K_CVT: case K_CVTA: case K_LDPARAM:
+	case K_CVTA:
+		return in->space != SPACE_SHARED;
+	case K_LANE: case K_SETP: case K_PRED: case K_LADDR: case K_LOP3: case K_CVT: case K_LDPARAM:
 	case K_JMP: case K_CBRA: case K_RET: case K_EXIT: case K_NOP:
 		return true;
 	default:
@@ -204,7 +209,7 @@ void join_find(struct comp *c)
 	u8 *is;
 	u32 i;
 
-	if (!c->fn->entry || c->fn->calls || c->fn->launches || c->fn->shared_bytes || c->fn->further || !c->m->e->code_rw)
+	if (!c->fn->entry || c->fn->calls || c->fn->launches || c->fn->shared_bytes || c->nshared || c->fn->further || !c->m->e->code_rw)
 		return;
 	for (i = 0; i < c->ncode; i++) {
 		if (!plain(&c->code[i]))
@@ -231,7 +236,7 @@ u64 launch_joined;
 /* Blocks for each worker, below which there are no fewer for it. */
 u64 join_least = 4;
 
-/* Blocks of a row that make up warps' width. */
+/* So many blocks that are x wide make up warps' width. */
 static u32 neighbours(u32 x)
 {
 	u32 n = LANES;
@@ -252,11 +257,11 @@ static bool may_be_one(const struct func *fn, const struct grid *g, u32 d, u32 n
 }
 
 /* Lanes lie along y. What would be left of a column has no code, so that there is to be nothing. */
-static bool turned(const struct func *fn, const struct grid *g, struct join *to)
+static bool turned(const struct engine *e, const struct func *fn, const struct grid *g, u64 blocks, struct join *to)
 {
 	u32 n = neighbours(g->block[1]);
 
-	if (g->block[0] == 1 || g->threads * n > 1024 || (n > 1 && (!may_be_one(fn, g, 1, n) || g->dim[1] % n)))
+	if (g->block[0] == 1 || blocks / n < join_least * e->nthreads || g->threads * n > 1024 || (n > 1 && (!may_be_one(fn, g, 1, n) || g->dim[1] % n)))
 		return false;
 	to->turned = true;
 	to->n = n;
@@ -266,24 +271,28 @@ static bool turned(const struct func *fn, const struct grid *g, struct join *to)
 
 bool join_grid(const struct engine *e, const struct func *fn, const struct grid *g, struct join *to)
 {
-	u32 x = g->block[0], n = neighbours(x), d = g->block[2] > 1 ? 2 : 1;
+	u32 n = neighbours(g->block[0]), d = g->block[2] > 1 ? 2 : 1, parts = 1;
 	u64 blocks = (u64)g->dim[0] * g->dim[1] * g->dim[2];
 
 	*to = (struct join){ .n = 1, .parts = 1, .size = { g->block[0], g->block[1], g->block[2] } };
+	/* a warp's steps may be told by memory where a block has no other (jit_spec()) */
+	if (g->threads <= LANES && fn->jsrc && fn->jsrc->steps)
+		return false;
 	if ((!fn->joins[0] && !fn->turns) || e->mode != ENGINE_MODE_JIT || e->vf || g->cooperative || g->clusters || g->shared_bytes)
 		return false;
 	if (fn->turns)
-		return turned(fn, g, to) && blocks / to->n >= join_least * e->nthreads;
-	if (n == 1 || !may_be_one(fn, g, 0, n))
+		return turned(e, fn, g, blocks, to);
+	if (n == 1 || !may_be_one(fn, g, 0, n) || blocks / g->dim[0] * (g->dim[0] / n) < join_least * e->nthreads)
 		return false;
 	/* a block that is larger than may be has parts, one after the other: its threads know nothing of each other */
-	while (g->threads * n / to->parts > 1024 && to->parts <= PARTS_MOST)
-		to->parts *= 2;
-	if (to->parts > PARTS_MOST || g->block[d] % to->parts || blocks / g->dim[0] * (g->dim[0] / n) < join_least * e->nthreads)
+	while (g->threads * n / parts > 1024)
+		parts *= 2;
+	if (parts > PARTS_MOST || g->block[d] % parts)
 		return false;
 	to->n = n;
+	to->parts = parts;
 	to->size[0] *= n;
-	to->size[d] /= to->parts;
+	to->size[d] /= parts;
 	to->split = d;
 	return true;
 }
