@@ -48,9 +48,9 @@ for line in open(sys.argv[2]):
             bad += 1
             print("no word of", name + ":", line.rstrip())
 # hints are dropped; these are loads, stores and fences like others; set is a comparison and a selection; wmma and wgmma are loads, mma and
-# stores; alloca and its like are sums, and so are those with a carry; copysign is logic
+# stores; alloca and its like are sums, and so are those with a carry, sad and mad24.lo; copysign, bfi and cnot are logic
 gone = {"prefetch", "prefetchu", "pmevent", "griddepcontrol", "ldu", "fence", "set", "applypriority", "createpolicy", "discard", "setmaxnreg",
-        "wmma", "wgmma", "tensormap", "alloca", "stacksave", "stackrestore", "copysign", "addc", "subc", "madc"}
+        "wmma", "wgmma", "tensormap", "alloca", "stacksave", "stackrestore", "copysign", "addc", "subc", "madc", "sad", "mad24", "bfi", "cnot"}
 missing = set(rows) - seen - gone
 if missing:
     bad += 1
