@@ -233,7 +233,7 @@ class Joins:
             "double": (["add.u32 {d}, %tx, %tx;"], lambda t: 2 * t["tx"]),
             "rows": (["mul.lo.u32 %q3, %cx, %nx;", "add.u32 {d}, %q3, %q3;"], lambda t: 2 * t["cx"] * bx & M32),
             "product": (["mul.lo.u32 {d}, %tx, %cx;"], lambda t: t["tx"] * t["cx"]),
-            "wrap": (["mad.lo.u32 %t0, %cx, %nx, -3;", "cvt.u64.u32 %d0, %t0;", "cvt.u64.u32 %d1, %tx;", "add.u64 %d0, %d0, %d1;", "shr.u64 %d0, %d0, 32;", "cvt.u32.u64 {d}, %d0;"],
+            "wrap": (["mad.lo.u32 %q3, %cx, %nx, -3;", "cvt.u64.u32 %f0, %q3;", "cvt.u64.u32 %f1, %tx;", "add.u64 %f2, %f0, %f1;", "shr.u64 %f3, %f2, 32;", "cvt.u32.u64 {d}, %f3;"],
                      lambda t: ((t["cx"] * bx - 3 & M32) + t["tx"]) >> 32),
         }[k]
         for x in text:
@@ -287,7 +287,7 @@ class Joins:
         o += ["// expect: sums = " + " ".join(str(s & M32) for s in sums), ".version 7.0", ".target sm_61", ".address_size 64", "",
               ".visible .entry k(.param .u64 out, .param .u64 data, .param .u64 sums, .param .u32 n)", "{",
               "\t.reg .pred %%p<%d>;" % (self.preds + 1), "\t.reg .b32 %%r<%d>, %%t<3>, %%q<4>, %%tx, %%ty, %%cx, %%nx, %%gx, %%x, %%y, %%y0, %%y1, %%y2, %%z, %%z0, %%z1, %%z2, %%i, %%i0, %%n, %%acc;" % (self.last + 1),
-              "\t.reg .b64 %d<2>, %e<3>, %to, %out, %data, %sums;"]
+              "\t.reg .b64 %d<2>, %e<3>, %f<4>, %to, %out, %data, %sums;"]
         o += ["\t.shared .align 4 .b32 all;"] * (self.spoiler == "shared")
         o += ["\t" + x for x in ("ld.param.u64 %out, [out];", "ld.param.u64 %data, [data];", "ld.param.u64 %sums, [sums];", "ld.param.u32 %n, [n];")]
         return "\n".join(o + self.lines + ["\tret;", "}", ""])
