@@ -320,6 +320,7 @@ static bool join(struct engine *e, struct grid *g, struct func *fn, struct jit *
 static struct grid *fill(struct engine *e, struct grid *g, const struct engine_launch *l, struct func *fn, u32 threads)
 {
 	u32 cluster[3] = { 1, 1, 1 };
+	struct join one;
 	struct jit *jit = NULL;
 	bool again;
 
@@ -337,15 +338,16 @@ static struct grid *fill(struct engine *e, struct grid *g, const struct engine_l
 	g->priority = l->priority;
 	if (g->cooperative)
 		g->max_resident = COOP_RESIDENT;
-	if (!join(e, g, fn, &jit)) {
+	one = apart(g);
+	/* verify.c has the ordinary function first */
+	g->tunes = !e->vf && e->mode == ENGINE_MODE_JIT && (g->nblocks >= COARSE_LEAST * (u64)e->nthreads || jit_coarse) && neighbours(g, fn);
+	if (g->tunes && tune_takes(fn) && lay_out(e, g, &one, 0))
+		jit = coarse_code(e, g, fn);
+	if (jit) {
+		fn = fn->coarse;
+	} else if (!join(e, g, fn, &jit)) {
 		g->fn = NULL;
 		return NULL;
-	}
-	/* verify.c has the ordinary function first */
-	g->tunes = !jit && !e->vf && e->mode == ENGINE_MODE_JIT && (g->nblocks >= COARSE_LEAST * (u64)e->nthreads || jit_coarse) && neighbours(g, fn);
-	if (g->tunes && tune_takes(fn)) {
-		jit = coarse_code(e, g, fn);
-		fn = jit ? fn->coarse : fn;
 	}
 	/* the same launch as this grid's last one: its uniform values are there */
 	again = again && g->fn == fn && g->pool_fn == pool_id(fn) && (!fn->param_bytes || !memcmp((void *)g->pwin, l->params, fn->param_bytes));

@@ -127,7 +127,7 @@ void tune_took(struct grid *g, const struct jit *ran, u64 ticks, u64 done)
 			__atomic_store_n(&t->due, true, __ATOMIC_RELAXED);
 	} else if (state == TUNE_TRIED) {
 		if (!unsettled(ran))
-			judge(t, g->fn != fn, g->took * UNIT / (g->nblocks * (1 + g->fn->further)));
+			judge(t, g->fn != fn, g->took * UNIT * g->join.parts / (g->nblocks * g->step * g->rows));
 	} else if (t->again && t->spent > t->again) {
 		begin(t);
 	}
