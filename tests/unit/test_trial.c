@@ -58,11 +58,13 @@ static u32 launches(took *t, bool held, u32 *end)
 	u32 n, by[2] = { 0 };
 
 	fn.coarse = &many;
+	g->rows = g->join.parts = 1;
 	for (n = 0; fn.tune.state == TUNE_TRIED && n < 1000; n++) {
 		bool coarse = tune_takes(&fn);
 
 		g->fn = coarse ? &many : &fn;
 		g->nblocks = coarse ? BLOCKS : 4 * BLOCKS;
+		g->step = coarse ? 4 : 1;
 		g->took = g->took_blocks = 0;
 		/* by two workers, the second of which has more to do */
 		tune_took(g, &j, t(n, coarse) * BLOCKS, 1);
@@ -94,7 +96,7 @@ static void again(void)
 	struct jit j = { .fn = &fn };
 
 	g->fn = &fn;
-	g->nblocks = 1;
+	g->nblocks = g->step = g->rows = g->join.parts = 1;
 	tune_took(g, &j, 6000, 1);
 	CHECK(fn.tune.state == TUNE_KEPT);
 	g->took = g->took_blocks = 0;

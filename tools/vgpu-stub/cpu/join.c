@@ -274,7 +274,6 @@ bool join_grid(const struct engine *e, const struct func *fn, const struct grid 
 	u32 n = neighbours(g->block[0]), d = g->block[2] > 1 ? 2 : 1, parts = 1;
 	u64 blocks = (u64)g->dim[0] * g->dim[1] * g->dim[2];
 
-	*to = (struct join){ .n = 1, .parts = 1, .size = { g->block[0], g->block[1], g->block[2] } };
 	/* a warp's steps may be told by memory where a block has no other (jit_spec()) */
 	if (g->threads <= LANES && fn->jsrc && fn->jsrc->steps)
 		return false;

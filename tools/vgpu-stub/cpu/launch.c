@@ -305,7 +305,7 @@ bool grid_rest(struct engine *e, struct grid *g)
 /* As many of its blocks as may be become one, if there is code for that. False: no memory */
 static bool join(struct engine *e, struct grid *g, struct func *fn, struct jit **jit)
 {
-	struct join to, one = apart(g);
+	struct join one = apart(g), to = one;
 
 	if (join_grid(e, fn, g, &to) && lay_out(e, g, &to, 0)) {
 		*jit = code_of(e, g, fn);

@@ -37,7 +37,7 @@ bool grid_coarsen(struct engine *e, struct grid *g);
  * not enough for one of those, is next, by the ordinary function.
  */
 bool grid_rest(struct engine *e, struct grid *g);
-/* join.c: of how many of its blocks each may do the work, as one that is wider. False: of one, which *to says too */
+/* join.c: of how many of its blocks each may do the work, as one that is wider. *to is the launch's own block; false: it stays that */
 bool join_grid(const struct engine *e, const struct func *fn, const struct grid *g, struct join *to);
 /* grid_make() for a kernel that a kernel has launched, on a worker. */
 struct grid *grid_make_child(struct engine *e, const struct engine_launch *l, struct func *fn, u32 threads, u64 nth);
