@@ -36,7 +36,6 @@ class Joins:
         self.param = r.randrange(1, 3 * self.w)
         self.spoiler = r.choice(TURNED_SPOILERS if self.turned else SPOILERS) if r.random() < .25 else None
         self.lines, self.last, self.labels, self.preds = [], 0, 0, 0
-        self.steps = []
         self.pool = []
 
     # ---- statements: text, and what it does to a thread t, a dict of registers
@@ -93,7 +92,6 @@ class Joins:
             self.out("add.s32 %x, %q2, %tx;")
         else:
             self.out("mad.lo.s32 %x, %cx, %nx, %tx;")
-        self.steps.append(lambda t: t.__setitem__("%x", t["cx"] * bx + t["tx"]))
         for k, c, n, i in (("%y", "%ctaid.y", "%ntid.y", "%tid.y"), ("%z", "%ctaid.z", "%ntid.z", "%tid.z")):
             self.out("mov.u32 %s0, %s;" % (k, c))
             self.out("mov.u32 %s1, %s;" % (k, n))

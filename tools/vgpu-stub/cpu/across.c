@@ -9,7 +9,6 @@
  * In: statements as they were lowered. For each register, how far apart its numbers are in neighbours in x, and in y, as far as that is a constant; then
  * accesses that are close in one direction and not in the other are counted, in loops as eight.
  */
-#include <stdlib.h>
 #include <string.h>
 
 #include "front.h"

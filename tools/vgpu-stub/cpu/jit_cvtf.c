@@ -47,18 +47,13 @@ static void flush(struct jcomp *c, int d, int x)
 /* 16 lanes of operand o, a float of up to 32 bits, as f32 in zmm tmp or where it is. */
 static int f32_of(struct jcomp *c, const struct insn *in, u32 o, u32 p, int tmp)
 {
-	struct as *a = &c->a;
-	int x = jv_obs(c, o, 0, p, tmp);
+	int x;
 
-	switch (in->stype) {
-	case T_F16:
-		ev_n(a, V_PMOVDW, x, 0, rm_reg(tmp), 0, 0, 0, 32, 0);
-		ev(a, V_CVTPH2PS, tmp, 0, rm_reg(tmp));
-		return tmp;
-	case T_BF16:
-		jl_shift(c, LOP_SHL, false, 0, tmp, x, 16);
+	if (is_half(in->stype)) {
+		jit_half_wide(c, in->stype == T_BF16, o, p, tmp);
 		return tmp;
 	}
+	x = jv_obs(c, o, 0, p, tmp);
 	if (!(in->flags & INF_FTZ))
 		return x;
 	flush(c, tmp, x);

@@ -22,42 +22,41 @@ bool jit_halves(const struct insn *in)
 
 static bool is_bf(const struct insn *in) { return in->type == T_BF16 || in->type == T_BF16X2; }
 
+/* zmm d = the f16 in the low halves of zmm x as f32 */
+static void half_float(struct jcomp *c, int d, int x)
+{
+	ev_n(&c->a, V_PMOVDW, x, 0, rm_reg(d), 0, 0, 0, 32, 0);
+	ev(&c->a, V_CVTPH2PS, d, 0, rm_reg(d));
+}
+
 /* zmm d = 16 lanes of operand o as f32, its NaNs as they come. k7 is lost if they are of the processor's making. */
 void jit_half_wide(struct jcomp *c, bool bf, u32 o, u32 p, int d)
 {
-	struct as *a = &c->a;
 	int x = jv_obs(c, o, 0, p, d);
 
-	if (bf) {
+	if (bf)
 		jl_shift(c, LOP_SHL, false, 0, d, x, 16);
-		return;
-	}
-	ev_n(a, V_PMOVDW, x, 0, rm_reg(d), 0, 0, 0, 32, 0);
-	ev(a, V_CVTPH2PS, d, 0, rm_reg(d));
+	else
+		half_float(c, d, x);
 }
 
 /* zmm d = 16 lanes of operand o as f32: of the lower halves or of the upper ones */
 static void widen(struct jcomp *c, const struct insn *in, u32 o, u32 p, bool up, int d)
 {
 	struct as *a = &c->a;
-	int x = jv_obs(c, o, 0, p, d);
 
-	if (is_bf(in)) {
-		if (up)
-			ev(a, V_PANDD, d, x, rm_lit(j_lit32(c, 0xffff0000u), 0));
-		else
-			jl_shift(c, LOP_SHL, false, 0, d, x, 16);
-		/* vrangeps takes a signalling NaN before a number; vcvtph2ps leaves none */
+	if (!up) {
+		jit_half_wide(c, is_bf(in), o, p, d);
+	} else if (is_bf(in)) {
+		ev(a, V_PANDD, d, jv_obs(c, o, 0, p, d), rm_lit(j_lit32(c, 0xffff0000u), 0));
+	} else {
+		jl_shift(c, LOP_SHR, false, 0, d, jv_obs(c, o, 0, p, d), 16);
+		half_float(c, d, d);
+	}
+	if (is_bf(in)) {                /* vrangeps takes a signalling NaN before a number; vcvtph2ps leaves none */
 		ev_i(a, V_CMPPS, 7, d, rm_reg(d), 0, 0, 3);
 		ev_k(a, V_PORD, d, d, rm_lit(j_lit32(c, 0x00400000), 0), 7, 0);
-		return;
 	}
-	if (up) {
-		jl_shift(c, LOP_SHR, false, 0, d, x, 16);
-		x = d;
-	}
-	ev_n(a, V_PMOVDW, x, 0, rm_reg(d), 0, 0, 0, 32, 0);
-	ev(a, V_CVTPH2PS, d, 0, rm_reg(d));
 }
 
 /* zmm 0 = 0 * 1 + 2, the last bit set where that is not exact: cut off, and rounded down it is not what it is rounded up */

@@ -278,8 +278,8 @@ static struct join apart(const struct grid *g)
 
 bool grid_rest(struct engine *e, struct grid *g)
 {
-	struct func *fn = g->fn && g->fn->of ? g->fn->of : g->fn;
-	struct join one = apart(g);
+	struct func *fn;
+	struct join one;
 
 	if (g->done_blocks != g->nblocks || (!g->left && g->part + 1 >= g->join.parts) || status_of(g) || sticky(e))
 		return false;
@@ -289,10 +289,12 @@ bool grid_rest(struct engine *e, struct grid *g)
 		if (lay_out(e, g, &g->join, g->part + 1))
 			return true;
 	} else {
+		bool same = !g->fn->of;
+
+		fn = same ? g->fn : g->fn->of;
+		one = apart(g);
 		g->first = g->dim[0] - g->left;
 		if (lay_out(e, g, &one, 0)) {
-			bool same = fn == g->fn;
-
 			fit(e, g, fn, code_of(e, g, fn));
 			if (same || uniform_run(e, g))
 				return true;
@@ -303,9 +305,9 @@ bool grid_rest(struct engine *e, struct grid *g)
 }
 
 /* As many of its blocks as may be become one, if there is code for that. False: no memory */
-static bool join(struct engine *e, struct grid *g, struct func *fn, struct jit **jit)
+static bool join(struct engine *e, struct grid *g, struct func *fn, const struct join *one, struct jit **jit)
 {
-	struct join one = apart(g), to = one;
+	struct join to = *one;
 
 	if (join_grid(e, fn, g, &to) && lay_out(e, g, &to, 0)) {
 		*jit = code_of(e, g, fn);
@@ -314,7 +316,7 @@ static bool join(struct engine *e, struct grid *g, struct func *fn, struct jit *
 			return true;
 		}
 	}
-	return lay_out(e, g, &one, 0);
+	return lay_out(e, g, one, 0);
 }
 
 static struct grid *fill(struct engine *e, struct grid *g, const struct engine_launch *l, struct func *fn, u32 threads)
@@ -345,7 +347,7 @@ static struct grid *fill(struct engine *e, struct grid *g, const struct engine_l
 		jit = coarse_code(e, g, fn);
 	if (jit) {
 		fn = fn->coarse;
-	} else if (!join(e, g, fn, &jit)) {
+	} else if (!join(e, g, fn, &one, &jit)) {
 		g->fn = NULL;
 		return NULL;
 	}

@@ -3,7 +3,7 @@
 #include "mem.h"
 #include "vex.h"
 
-static const u8 imm[] = { [RND_RNI] = 8, [RND_RMI] = 9, [RND_RPI] = 10, [RND_RZI] = 11 };       /* of X_ROUNDPS and X_ROUNDPD */
+const u8 s_round_imm[] = { [RND_RNI] = 8, [RND_RMI] = 9, [RND_RPI] = 10, [RND_RZI] = 11 };       /* of X_ROUNDPS and X_ROUNDPD */
 
 /* MXCSR as the conversion of an f32 wants it; false: the kernel has another */
 static bool single(struct scomp *c, const struct insn *in)
@@ -43,7 +43,7 @@ static bool single_to_int(struct scomp *c, const struct insn *in)
 	if (in->sub == RND_RZI)
 		vr(a, X_MOVU, 1, 0, x);
 	else
-		vyi(a, X_ROUNDPS, 1, 0, rm_reg(x), imm[in->sub]);
+		vyi(a, X_ROUNDPS, 1, 0, rm_reg(x), s_round_imm[in->sub]);
 	if (in->type == T_S32 || bits < 32) {
 		vr(a, X_CVTTPS2DQ, 2, 0, 1);
 		vyi(a, X_CMPPS, 3, 1, s_splat32(c, 0x4f000000), 0x1d);
@@ -89,14 +89,14 @@ static bool double_to_int(struct scomp *c, const struct insn *in)
 		if (sg) {
 			vy(a, X_MOVU, 1, 0, s_splat64(c, 0x41dfffffffc00000ull));
 			vr(a, X_MINPD, 1, 1, x);
-			vyi(a, X_ROUNDPD, 1, 0, rm_reg(1), imm[in->sub]);
+			vyi(a, X_ROUNDPD, 1, 0, rm_reg(1), s_round_imm[in->sub]);
 			vr(a, X_CVTTPD2DQ, d, 0, 1);
 		} else {
 			vyi(a, X_CMPPD, 3, x, rm_reg(x), 3);
 			vr(a, X_PXOR, 1, 1, 1);
 			vr(a, X_MAXPD, 1, x, 1);        /* a NaN: 0 */
 			vy(a, X_MINPD, 1, 1, s_splat64(c, 0x41efffffffe00000ull));
-			vyi(a, X_ROUNDPD, 1, 0, rm_reg(1), imm[in->sub]);
+			vyi(a, X_ROUNDPD, 1, 0, rm_reg(1), s_round_imm[in->sub]);
 			vyi(a, X_BLENDVPD, 1, 1, s_splat64(c, 0x41e0000000000000ull), 3u << 4);
 			vy(a, X_SUBPD, 1, 1, s_splat64(c, 0x41e0000000000000ull));
 			vr(a, X_CVTTPD2DQ, d, 0, 1);
@@ -118,7 +118,7 @@ static bool round_double(struct scomp *c, const struct insn *in)
 	for (p = 0; p < 2; p++) {
 		int x = sv(c, in->o[1], 1, p, 0);
 
-		vyi(&c->a, X_ROUNDPD, 0, 0, rm_reg(x), imm[in->sub]);
+		vyi(&c->a, X_ROUNDPD, 0, 0, rm_reg(x), s_round_imm[in->sub]);
 		sput(c, in->o[0], p, 0);
 	}
 	return true;
@@ -260,7 +260,7 @@ bool s_cvt(struct scomp *c, const struct insn *in)
 		if (!single(c, in))
 			return false;
 		x = sv(c, in->o[1], 0, 0, 0);
-		vyi(a, X_ROUNDPS, 0, 0, rm_reg(x), imm[in->sub]);
+		vyi(a, X_ROUNDPS, 0, 0, rm_reg(x), s_round_imm[in->sub]);
 		s_canon(c, 0, 0, 1);
 		sput(c, in->o[0], 0, 0);
 		return true;

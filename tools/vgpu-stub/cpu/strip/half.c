@@ -19,8 +19,7 @@ static const u8 words[2][32] = {
 	{ 2, 3, 6, 7, 10, 11, 14, 15, 128, 128, 128, 128, 128, 128, 128, 128, 2, 3, 6, 7, 10, 11, 14, 15, 128, 128, 128, 128, 128, 128, 128, 128 },
 };
 
-/* xmm d = the lower or the upper halves in ymm x, side by side */
-static void halves_of(struct scomp *c, bool up, int d, int x)
+void s_halves(struct scomp *c, bool up, int d, int x)
 {
 	vy(&c->a, X_PSHUFB, d, x, rm_lit(s_lit(c, words[up], 32), 0));
 	vyi(&c->a, X_PERMQ, d, 0, rm_reg(d), 0x08);
@@ -30,7 +29,7 @@ static void halves_of(struct scomp *c, bool up, int d, int x)
 static void widen(struct scomp *c, u8 t, bool up, int d, int x)
 {
 	if (!is_bf(t)) {
-		halves_of(c, up, d, x);
+		s_halves(c, up, d, x);
 		vr(&c->a, X_CVTPH2PS, d, 0, d);
 	} else if (up) {
 		vy(&c->a, X_PAND, d, x, s_splat32(c, 0xffff0000u));
@@ -271,12 +270,8 @@ static void source(struct scomp *c, const struct insn *in, u32 o)
 			vr(a, X_PANDN, 0, 1, 0);
 		}
 		return;
-	case T_U32:                     /* both halves are exact; one rounding */
-		vyi(a, X_SHID, SH_RIGHT, 1, rm_reg(x), 16);
-		vy(a, X_PAND, 0, x, s_splat32(c, 0xffff));
-		vr(a, X_CVTDQ2PS, 1, 0, 1);
-		vr(a, X_CVTDQ2PS, 0, 0, 0);
-		vy(a, X_FMA231PS, 0, 1, s_splat32(c, 0x47800000));
+	case T_U32:
+		s_unsigned_float(c, x);
 		return;
 	default:
 		s_extend(c, 0, x, in->stype);
@@ -290,7 +285,6 @@ static bool is_int(u8 t) { return t >= T_U8 && t <= T_S64; }
 /* A conversion to halves, or of one to f32. */
 bool s_half_cvt(struct scomp *c, const struct insn *in)
 {
-	static const u8 imm[] = { [RND_RNI] = 8, [RND_RMI] = 9, [RND_RPI] = 10, [RND_RZI] = 11 };
 	bool pair = is_pair(in->type), cut = in->sub == RND_RZ, whole = in->sub >= RND_RNI && in->sub <= RND_RPI;
 	struct as *a = &c->a;
 
@@ -323,7 +317,7 @@ bool s_half_cvt(struct scomp *c, const struct insn *in)
 	} else {
 		source(c, in, in->o[1]);
 		if (whole)
-			vyi(a, X_ROUNDPS, 0, 0, rm_reg(0), imm[in->sub]);
+			vyi(a, X_ROUNDPS, 0, 0, rm_reg(0), s_round_imm[in->sub]);
 		narrow(c, in->type, cut);
 	}
 	sput(c, in->o[0], 0, 0);

@@ -32,6 +32,12 @@ static inline struct rm s_off(struct rm m, s32 by) { m.disp += by; return m; }
 bool s_twin(struct scomp *c, struct rm m, const s32 *p);         /* pair.c */
 /* wide.c: in's result, of the eight halves in xmm0 */
 void s_half_float(struct scomp *c, const struct insn *in);
+/* wide.c: ymm0 = the unsigned numbers in ymm x as f32; ymm1 is lost */
+void s_unsigned_float(struct scomp *c, int x);
+/* convert.c: of X_ROUNDPS and X_ROUNDPD, by the rounding to a whole number */
+extern const u8 s_round_imm[];
+/* half.c: xmm d = the lower or the upper halves in ymm x, side by side */
+void s_halves(struct scomp *c, bool up, int d, int x);
 /* half.c: arithmetic of f16 and bf16; conversions to them, and to f32; ymm d = one in operand o, as f32 */
 bool s_half(struct scomp *c, const struct insn *in);
 bool s_half_cvt(struct scomp *c, const struct insn *in);

@@ -74,25 +74,18 @@ static bool copied_step(const struct scomp *c, u32 t, u32 self, const struct ins
 	return false;
 }
 
-/* The only place from pc `from` to `to` that writes o; NULL: there are several, or none */
-static const struct insn *only_def(const struct scomp *c, u32 o, u32 from, u32 to, bool within)
+/* How many write o from pc `from` to `to`, one that may not counting twice; *def: the last of them */
+static u32 defs(const struct scomp *c, u32 o, u32 from, u32 to, const struct insn **def)
 {
-	const struct insn *def = NULL;
-	u32 pc, k;
+	u32 pc, k, n = 0;
 
-	for (pc = 0; pc < c->n; pc++) {
-		const struct insn *in = &c->code[pc];
-
-		if ((pc >= from && pc < to) != within)
-			continue;
+	for (pc = from; pc < to; pc++)
 		for (k = 0; k < 6; k++)
-			if ((in->def >> k & 1) && in->o[k] == o) {
-				if (def || in->guard != OPND_NONE)
-					return NULL;
-				def = in;
+			if ((c->code[pc].def >> k & 1) && c->code[pc].o[k] == o) {
+				*def = &c->code[pc];
+				n += 1 + ((*def)->guard != OPND_NONE);
 			}
-	}
-	return def;
+	return n;
 }
 
 /*
@@ -102,23 +95,24 @@ static const struct insn *only_def(const struct scomp *c, u32 o, u32 from, u32 t
 static bool few_rounds(const struct scomp *c, u32 t, u32 self)
 {
 	u32 from = c->b[t].start, to = c->b[self].end, x;
-	const struct insn *end = &c->code[to - 1], *test, *step, *begin;
+	const struct insn *end = &c->code[to - 1], *test = NULL, *step = NULL, *begin = NULL;
 	s64 n, by;
 
-	if (end->kind != K_CBRA || end->guard == OPND_NONE)
+	if (end->kind != K_CBRA || end->guard == OPND_NONE || defs(c, end->guard, from, to, &test) != 1)
 		return false;
-	test = only_def(c, end->guard, from, to, true);
-	if (!test || test->kind != K_SETP || type_is_float(test->type) || !s_val(c, test->o[3], type_bytes(test->type) == 8).known || (test->o[2] & OPND_CONST))
+	if (test->kind != K_SETP || type_is_float(test->type) || !s_val(c, test->o[3], type_bytes(test->type) == 8).known || (test->o[2] & OPND_CONST))
 		return false;
 	x = test->o[2];
-	step = only_def(c, x, from, to, true);
-	if (step && step->kind == K_LANE && step->lop == LOP_CVT_TRUNC && !(step->o[1] & OPND_CONST)) {
+	if (defs(c, x, from, to, &step) != 1)
+		return false;
+	if (step->kind == K_LANE && step->lop == LOP_CVT_TRUNC && !(step->o[1] & OPND_CONST)) {
 		x = step->o[1];
-		step = only_def(c, x, from, to, true);
+		if (defs(c, x, from, to, &step) != 1)
+			return false;
 	}
-	begin = only_def(c, x, from, to, false);
-	if (!step || !begin || step->kind != K_LANE || step->lop != LOP_ADD || type_is_float(step->type) || step->o[1] != x || !s_val(c, step->o[2], step->dw).known ||
-	    begin->kind != K_LANE || begin->lop != LOP_MOV || !s_val(c, begin->o[1], begin->dw).known)
+	if (step->kind != K_LANE || step->lop != LOP_ADD || type_is_float(step->type) || step->o[1] != x || !s_val(c, step->o[2], step->dw).known)
+		return false;
+	if (defs(c, x, 0, from, &begin) + defs(c, x, to, c->n, &begin) != 1 || begin->kind != K_LANE || begin->lop != LOP_MOV || !s_val(c, begin->o[1], begin->dw).known)
 		return false;
 	by = step->dw ? (s64)s_val(c, step->o[2], 1).k : (s32)s_val(c, step->o[2], 0).k;
 	n = (s64)s_val(c, test->o[3], type_bytes(test->type) == 8).k - (s64)s_val(c, begin->o[1], begin->dw).k;

@@ -401,9 +401,17 @@ static void fused(struct scomp *c, const struct insn *in, bool w, u32 p)
 	sput(c, in->o[0], p, d);
 }
 
-/* Of each 16 bytes the even words. */
-static const u8 low_halves[32] = { 0, 1, 4, 5, 8, 9, 12, 13, 128, 128, 128, 128, 128, 128, 128, 128,
-				   0, 1, 4, 5, 8, 9, 12, 13, 128, 128, 128, 128, 128, 128, 128, 128 };
+/* ymm0 = the numbers in ymm x, of 32 bits without a sign, as f32; ymm1 is lost. Both halves are exact; one rounding */
+void s_unsigned_float(struct scomp *c, int x)
+{
+	struct as *a = &c->a;
+
+	vyi(a, X_SHID, SH_RIGHT, 1, rm_reg(x), 16);
+	vy(a, X_PAND, 0, x, s_splat32(c, 0xffff));
+	vr(a, X_CVTDQ2PS, 1, 0, 1);
+	vr(a, X_CVTDQ2PS, 0, 0, 0);
+	vy(a, X_FMA231PS, 0, 1, s_splat32(c, 0x47800000));
+}
 
 /* in's result, of the eight halves in xmm0 */
 void s_half_float(struct scomp *c, const struct insn *in)
@@ -518,18 +526,12 @@ static bool floats(struct scomp *c, const struct insn *in)
 		case LOP_CVT_F_U32:
 			s_mxcsr_rounds(c, in->mxcsr);
 			x = sv_obs(c, in->o[1], 0, 0, 0);
-			/* both halves are exact; one rounding */
-			vyi(a, X_SHID, SH_RIGHT, 1, rm_reg(x), 16);
-			vy(a, X_PAND, 0, x, s_splat32(c, 0xffff));
-			vr(a, X_CVTDQ2PS, 1, 0, 1);
-			vr(a, X_CVTDQ2PS, 0, 0, 0);
-			vy(a, X_FMA231PS, 0, 1, s_splat32(c, 0x47800000));
+			s_unsigned_float(c, x);
 			sput(c, in->o[0], 0, 0);
 			return true;
 		case LOP_CVT_F_H:
 			x = sv_obs(c, in->o[1], 0, 0, 0);
-			vy(a, X_PSHUFB, 0, x, rm_lit(s_lit(c, low_halves, 32), 0));
-			vyi(a, X_PERMQ, 0, 0, rm_reg(0), 0x08);
+			s_halves(c, false, 0, x);
 			s_half_float(c, in);
 			return true;
 		case LOP_MOV:
