@@ -13,8 +13,9 @@ start_stub --memory 512M
 start_agent
 
 fds() { find "/proc/$1/fd" -mindepth 1 | wc -l; }
-# private memory: windows and queues of clients are files, and none is there now
-memory() { awk '/^Private_(Clean|Dirty)/ { n += $2 } END { print n }' "/proc/$1/smaps_rollup"; }
+# what it has written: windows and queues of clients are files, and of a file's clean pages (a MiB of programs and libraries) each is its own
+# whenever nobody else happens to have touched it, and none is there now
+memory() { awk '/^Private_Dirty/ { n += $2 } END { print n }' "/proc/$1/smaps_rollup"; }
 quiet() { "$V/vgpu" smi -j | grep -q '"memory_used_bytes": *0,*.*"clients": *\[\]' && ! pgrep -P "$stub" -x vgpu-context; }
 # least: of some looks the least, of each; who asked whether it is quiet may still be on his way out in the first
 least() {

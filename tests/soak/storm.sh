@@ -30,8 +30,9 @@ context() { pgrep -P "$stub" -x vgpu-context | shuf -n 1 --random-source=<(yes $
 # STATUS: how an honest client ended, and what it says
 nap() { sleep "0.$(printf '%03d' $((RANDOM % ${1:-300})))"; }
 fds() { find "/proc/$1/fd" -mindepth 1 | wc -l; }
-# private memory: windows and queues of clients are files
-memory() { awk '/^Private_(Clean|Dirty)/ { n += $2 } END { print n }' "/proc/$1/smaps_rollup"; }
+# what it has written: windows and queues of clients are files, and of a file's clean pages (a MiB of programs and libraries) each is its own
+# whenever nobody else happens to have touched it
+memory() { awk '/^Private_Dirty/ { n += $2 } END { print n }' "/proc/$1/smaps_rollup"; }
 quiet() { "$V/vgpu" smi -j | grep -q '"memory_used_bytes": *0,*.*"clients": *\[\]'; }
 
 start_stub --memory 512M
@@ -105,9 +106,9 @@ echo "seed $seed: $n events in $took s ($what ): $checked results checked, $bad 
 	"kept by an honest client: $kept_fds descriptors, $kept_maps mappings, $kept_kib KiB"
 [ $checked -gt 0 ] && [ $bad = 0 ] && ok "$checked results are right ($faults faults survived)" || fail "$bad of $checked results: $(tail -qn 2 "$dir"/honest.* | tr '\n' ' ')"
 [ $hangs = 0 ] && ok "nothing hangs" || fail "$hangs clients hang"
-# of a session that is over a program keeps nothing: a hundredth of a KiB a fault would be 10 bytes of each
+# of a session that is over a program keeps nothing: a hundredth of a KiB a fault would be 10 bytes of each; malloc takes 132 KiB at once
 most=$((192 + faults / 100))
-[ $kept_fds -le 0 ] && [ $kept_maps -le 64 ] && [ $kept_kib -le $most ] && [ $agent_kib -le 256 ] && [ $stub_kib -le 256 ] && ok "nor does memory stay" ||
+[ $kept_fds -le 0 ] && [ $kept_maps -le 64 ] && [ $kept_kib -le $most ] && [ $agent_kib -le 160 ] && [ $stub_kib -le 160 ] && ok "nor does memory stay" ||
 	fail "kept by an honest client: $kept_fds descriptors, $kept_maps mappings, $kept_kib KiB of $most at most; the agent $agent_kib KiB, the device $stub_kib KiB"
 [ $left = 0 ] && [ $agent_fds -le 0 ] && [ $stub_fds -le 0 ] && ok "nothing is left" ||
 	fail "left: $left clients or processes, $agent_fds descriptors of the agent, $stub_fds of the device: $("$V/vgpu" smi -j)"
