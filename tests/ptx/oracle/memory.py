@@ -136,20 +136,29 @@ def warps():
             yield Warp("redux.sync.%s.%s {d}, {a}, {m};" % (o, t), "b32", t, same(lambda v, f=folded(f), t=t: f([val(x, t) for x in v])))
     for o, f in (("and", lambda a, b: a & b), ("or", lambda a, b: a | b), ("xor", lambda a, b: a ^ b)):
         yield Warp("redux.sync.%s.b32 {d}, {a}, {m};" % o, "b32", "b32", same(folded(f)))
+    segments = (0x1f, 0, 0x181f, 0x1c1f, 0x1800, 0x1e1f, 0x101f, 0x0f, 0x1007, 0x1f1f)
+
+    def shuffled(mode, c):
+        """c: None where it is a lane's own operand"""
+        def fn(rows, on):
+            out = []
+            for lane, row in enumerate(rows):
+                k = row[2] if c is None else c
+                b, cv, seg = row[1] & 31, k & 31, k >> 8 & 31
+                most, least = (lane & seg) | (cv & ~seg & 31), lane & seg
+                j = {"idx": least | (b & ~seg), "up": lane - b, "down": lane + b, "bfly": lane ^ b}[mode]
+                p = j >= most if mode == "up" else j <= most
+                j = j if p else lane
+                out.append((rows[j][0] if 0 <= j < 32 and on[j] else nm.ANY, int(p)))
+            return out
+        return fn
     for mode in ("idx", "up", "down", "bfly"):
-        for c in (0x1f, 0, 0x181f, 0x1c1f, 0x1800, 0x1e1f, 0x101f, 0x0f, 0x1007, 0x1f1f):
+        for c in segments:
             for key, sets in (("own", [None, lambda r: r.randrange(40)]), ("one", [None, lambda r: 1]), ("two", [None, lambda r: 2])):
-                def fn(rows, on, mode=mode, c=c):
-                    out = []
-                    for lane, (a, b) in enumerate(rows):
-                        b, cv, seg = b & 31, c & 31, c >> 8 & 31
-                        most, least = (lane & seg) | (cv & ~seg & 31), lane & seg
-                        j = {"idx": least | (b & ~seg), "up": lane - b, "down": lane + b, "bfly": lane ^ b}[mode]
-                        p = j >= most if mode == "up" else j <= most
-                        j = j if p else lane
-                        out.append((rows[j][0] if 0 <= j < 32 and on[j] else nm.ANY, int(p)))
-                    return out
-                yield Warp("shfl.sync.%s.b32 {d}|{d1}, {a}, {b}, %d, {m};" % (mode, c), "b32 pred", "b32 u32", fn, sets=sets, key=key)
+                yield Warp("shfl.sync.%s.b32 {d}|{d1}, {a}, {b}, %d, {m};" % (mode, c), "b32 pred", "b32 u32", shuffled(mode, c), sets=sets, key=key)
+            yield Warp("shfl.sync.%s.b32 {d}|{d1}, {a}, {b}, {c}, {m};" % mode, "b32 pred", "b32 u32 u32", shuffled(mode, None), sets=[None, lambda r: r.randrange(40), lambda r, c=c: c], key="segment %d" % c)
+        yield Warp("shfl.sync.%s.b32 {d}|{d1}, {a}, {b}, {c}, {m};" % mode, "b32 pred", "b32 u32 u32", shuffled(mode, None),
+                   sets=[None, lambda r: r.randrange(40), lambda r: r.choice(segments)], key="segments")
 
 
 def forms(full):

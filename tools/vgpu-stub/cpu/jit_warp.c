@@ -55,21 +55,108 @@ static bool stays_within(const u32 *idx, u32 part)
 	return l == 16 * part + 16;
 }
 
+/* Predicate o of a shuffle: eax's lanes where lanes run, what was there where they wait. */
+static void found(struct jcomp *c, u32 o)
+{
+	struct rm home = rm_mem(RBX, (s32)c->r[o].home);
+	struct as *a = &c->a;
+
+	if (c->gk) {
+		g_alu(a, 0, G_XOR, RAX, home);
+		g_alu(a, 0, G_AND, RAX, PM(m));
+		g_alu(a, 0, G_XOR, RAX, home);
+	}
+	g_store(a, 0, home, RAX);
+}
+
+/*
+ * Distances, or segments, that only show when it runs: from whom each lane gets it is computed as PTX ISA 9.7.9.6 says (shfl.sync). The values are in zmm5 and 6.
+ * seg: of lanes that are no part of a lane's number in its segment.
+ */
+static void shuffle_by(struct jcomp *c, const struct insn *in, int to[2])
+{
+	enum { BY = 4, CLAMP = 0, MAX = 1, SELF = 7 };
+	struct jval cc = jit_val(c, in->o[5], 0);
+	u32 seg = (u32)cc.k >> 8 & 31, clamp = (u32)cc.k & 31, lanes[LANES], most[LANES], l, p;
+	struct as *a = &c->a;
+	bool named = in->o[0] == in->o[4] || in->o[0] == in->o[5];
+
+	for (l = 0; l < LANES; l++) {
+		lanes[l] = l;
+		most[l] = (l & seg) | (clamp & ~seg);
+	}
+	for (p = 0; p < 2; p++) {
+		int x = named ? 2 + (int)p : jv_dst(c, in->o[0], p, 2 + (int)p), by, self, k = p ? 7 : 6;
+		struct rm max = rm_lit(j_lit(c, most + 16 * p, 64), 0);
+
+		by = jv_obs(c, in->o[4], 0, p, BY);
+		ev(a, V_PANDD, BY, by, rm_lit(j_lit32(c, 31), 0));
+		self = j_lit_reg(c, j_lit(c, lanes + 16 * p, 64), SELF);
+		if (!cc.known) {
+			int v = jv_obs(c, in->o[5], 0, p, CLAMP);
+
+			ev_i(a, V_PSHID, 2, MAX, rm_reg(v), 0, 0, 8);
+			ev(a, V_PANDD, MAX, MAX, rm_lit(j_lit32(c, 31), 0));
+			ev(a, V_PANDD, CLAMP, v, rm_lit(j_lit32(c, 31), 0));
+			if (in->sub == SHFL_IDX)
+				ev(a, V_MOVA32, x, 0, rm_reg(MAX));
+			/* where the first has a bit the second's, else the third's */
+			ev_i(a, V_PTERNLOGD, MAX, self, rm_reg(CLAMP), 0, 0, 0xca);
+			max = rm_reg(MAX);
+		}
+		switch (in->sub) {
+		case SHFL_UP:
+			ev(a, V_PSUBD, x, self, rm_reg(BY));
+			break;
+		case SHFL_DOWN:
+			ev(a, V_PADDD, x, self, rm_reg(BY));
+			break;
+		case SHFL_BFLY:
+			ev(a, V_PXORD, x, self, rm_reg(BY));
+			break;
+		default:
+			if (!cc.known) {
+				ev_i(a, V_PTERNLOGD, x, self, rm_reg(BY), 0, 0, 0xca);
+				break;
+			}
+			ev(a, V_PANDD, x, BY, rm_lit(j_lit32(c, ~seg & 31), 0));
+			for (l = 0; l < LANES; l++)
+				lanes[l] = l & seg;
+			if (seg)
+				ev(a, V_PORD, x, x, rm_lit(j_lit(c, lanes + 16 * p, 64), 0));
+			for (l = 0; l < LANES; l++)
+				lanes[l] = l;
+		}
+		/* 5: not less; 2: not greater */
+		ev_i(a, V_PCMPD, k, x, max, 0, 0, in->sub == SHFL_UP ? 5 : 2);
+		ev_k(a, V_BLENDMD, x, self, rm_reg(x), k, 0);
+		ev(a, V_PERMI2D, x, 5, rm_reg(6));
+		to[p] = x;
+		if (!p && in->o[1] != OPND_NONE)
+			k_hold(a, 6);
+	}
+	if (in->o[1] != OPND_NONE) {
+		k_let(a, 6);
+		k_unpckwd(a, 7, 7, 6);
+		k_to(a, RAX, 7);
+		found(c, in->o[1]);
+	}
+}
+
 bool jit_shfl(struct jcomp *c, const struct insn *in)
 {
 	struct as *a = &c->a;
 	struct jval b = jit_val(c, in->o[4], 0), cc = jit_val(c, in->o[5], 0);
 	u32 idx[LANES], ok = 0, l, p, seg, clamp;
+	bool plain = cc.known && (b.known || (in->sub == SHFL_IDX && (31 & ~(cc.k >> 8) & ~cc.k) == 0));
 	int lo, hi, to[2];
 
-	if (in->guard != OPND_NONE || !cc.known || (!b.known && in->sub != SHFL_IDX))
+	if (in->guard != OPND_NONE)
 		return false;
 	if (c->r[in->o[0]].cls != JC_VARY || c->r[in->o[0]].w)
 		return false;
 	seg = (u32)cc.k >> 8 & 31;
 	clamp = (u32)cc.k & 31;
-	if (!b.known && (clamp & ~seg) != (31 & ~seg))
-		return false;
 	for (l = 0; l < LANES; l++) {
 		u32 bv = (u32)b.k & 31, max = (l & seg) | (clamp & ~seg), t, good;
 
@@ -96,13 +183,15 @@ bool jit_shfl(struct jcomp *c, const struct insn *in)
 		ev_k(a, V_MOVA32, 6, 0, rm_reg(hi), jv_mask(c, 0, 1), 1);
 		lo = 5;
 		hi = 6;
-	} else if (in->o[0] == in->o[3]) {
+	} else if (in->o[0] == in->o[3] || !plain) {
 		ev(a, V_MOVA32, 5, 0, rm_reg(lo));
 		ev(a, V_MOVA32, 6, 0, rm_reg(hi));
 		lo = 5;
 		hi = 6;
 	}
-	for (p = 0; p < 2; p++) {
+	if (!plain)
+		shuffle_by(c, in, to);
+	for (p = 0; p < 2 && plain; p++) {
 		int t = in->o[0] != in->o[4] ? jv_dst(c, in->o[0], p, 2 + (int)p) : 2 + (int)p;
 
 		to[p] = t;
@@ -137,16 +226,9 @@ bool jit_shfl(struct jcomp *c, const struct insn *in)
 		for (p = 0; p < 2; p++)
 			jv_put(c, in->o[0], p, to[p]);
 	}
-	if (in->o[1] != OPND_NONE) {
+	if (in->o[1] != OPND_NONE && plain) {
 		g_movi(a, RAX, ok);
-		if (c->gk) {            /* ok where lanes run, what was there where they wait */
-			struct rm old = rm_mem(RBX, (s32)c->r[in->o[1]].home);
-
-			g_alu(a, 0, G_XOR, RAX, old);
-			g_alu(a, 0, G_AND, RAX, PM(m));
-			g_alu(a, 0, G_XOR, RAX, old);
-		}
-		g_store(a, 0, rm_mem(RBX, (s32)c->r[in->o[1]].home), RAX);
+		found(c, in->o[1]);
 	}
 	return true;
 }

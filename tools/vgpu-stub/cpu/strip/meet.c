@@ -118,121 +118,13 @@ bool s_clean(struct scomp *c)
 
 /* ---- what is done by all ------------------------------------------------------------------------ */
 
-/* Operand o of strip s, in memory. */
-static struct rm of_strip(const struct scomp *c, u32 o, u32 s)
-{
-	struct sval v = s_val(c, o, 0);
-
-	if (!(o & OPND_CONST))
-		return rm_mem(RBX, (s32)(c->r[o].slot + 32 * s));
-	return rm_mem(R13, (s32)(o & ~OPND_CONST) + (v.cls == SC_SCALAR && !v.pat && v.all && v.known ? 0 : (s32)(32 * s)));
-}
-
-static bool constant(const struct scomp *c, u32 o, u32 *k)
-{
-	struct sval v = s_val(c, o, 0);
-
-	*k = (u32)v.k;
-	return v.known;
-}
-
-/* Lanes at known distances: from whom each lane gets it is known now. */
-static bool shuffle(struct scomp *c, u32 pc)
-{
-	struct as *a = &c->a;
-	const struct insn *in = &c->code[pc];
-	struct rm src[STRIPS];
-	const u64 *live;
-	bool all = true;
-	_Alignas(64) u32 from[LANES], self[LANES], bs[LANES], cs[LANES];
-	u32 b, clamp, l, s, q, p, have = ~0u, used = 0;
-
-	if (!constant(c, in->o[4], &b) || !constant(c, in->o[5], &clamp))
-		return false;
-	for (l = 0; l < LANES; l++) {
-		self[l] = l;
-		bs[l] = b;
-		cs[l] = clamp;
-	}
-	p = lanes_get()->shfl(from, self, bs, cs, in->sub);
-	for (l = 0; l < LANES; l++)
-		used |= 1u << from[l] / STRIP;
-	live = s_live_before(c, pc);
-	for (q = 0; q < STRIPS; q++) {
-		bool was = s_held(c, in->o[3], q) >= 0;
-		int r = used >> q & 1 ? s_hold(c, in->o[3], q, live, OPND_NONE) : -1;
-
-		if (r >= 0 && !was)
-			vy(a, X_MOVU, r, 0, of_strip(c, in->o[3], q));
-		src[q] = r < 0 ? of_strip(c, in->o[3], q) : rm_reg(r);
-		all &= r >= 0 || !(used >> q & 1);
-	}
-	/* its slot may be the result's */
-	if (!all && !(in->o[3] & OPND_CONST)) {
-		s_hold_none(c);
-		for (q = 0; q < STRIPS; q++) {
-			vy(a, X_MOVU, (int)(4 + q), 0, of_strip(c, in->o[3], q));
-			src[q] = rm_reg((int)(4 + q));
-		}
-	}
-	live = s_live_before(c, pc + 1);
-	for (s = 0; s < STRIPS; s++) {
-		int r = -1, d;
-
-		for (q = 0; q < STRIPS; q++) {
-			u32 lanes = 0, idx[STRIP], lit;
-			bool own = true;
-			struct rm x = src[q];
-
-			for (l = 0; l < STRIP; l++) {
-				u32 f = from[STRIP * s + l];
-
-				idx[l] = f % STRIP;
-				lanes |= (u32)(f / STRIP == q) << l;
-				own &= f % STRIP == l;
-			}
-			if (!lanes)
-				continue;
-			if (!own) {
-				lit = s_lit(c, idx, 32);
-				if (lit != have)
-					vy(a, X_MOVU, 0, 0, rm_lit(lit, 0));
-				have = lit;
-				vy(a, X_PERMD, r < 0 ? 1 : 2, 0, x);
-				x = rm_reg(r < 0 ? 1 : 2);
-			}
-			if (r >= 0) {
-				vyi(a, X_PBLENDD, 3, r, x, lanes);
-				r = 3;
-			} else if (!x.kind) {
-				r = x.reg;
-			} else {
-				vy(a, X_MOVU, 1, 0, x);
-				r = 1;
-			}
-		}
-		vy(a, X_MOVU_ST, r, 0, rm_mem(RBX, (s32)(c->r[in->o[0]].slot + 32 * s)));
-		/* strips that follow read it as it was */
-		d = !all || in->o[0] == in->o[3] ? -1 : s_hold(c, in->o[0], s, live, in->o[3]);
-		if (d >= 0)
-			vr(a, X_MOVU, d, 0, r);
-	}
-	for (s = 0; s < STRIPS && (!all || in->o[0] == in->o[3]); s++)
-		s_unhold(c, in->o[0], s);
-	if (in->o[1] != OPND_NONE) {
-		g_movi(a, RAX, p);
-		g_store(a, 0, rm_mem(RBX, (s32)c->r[in->o[1]].slot), RAX);
-	}
-	return true;
-}
-
 /* One predicate of 32 bits, whose members are all lanes. */
 static bool vote(struct scomp *c, const struct insn *in)
 {
 	struct as *a = &c->a;
 	u32 members, s;
 
-	if ((in->o[2] != OPND_NONE && (!constant(c, in->o[2], &members) || members != ~0u)) || (in->o[1] & OPND_CONST))
+	if ((in->o[2] != OPND_NONE && (!s_constant(c, in->o[2], &members) || members != ~0u)) || (in->o[1] & OPND_CONST))
 		return false;
 	g_load(a, 0, RAX, rm_mem(RBX, (s32)c->r[in->o[1]].slot));
 	if (in->flags & INF_CNEG)
@@ -378,7 +270,7 @@ static bool whole_block(const struct scomp *c, const struct insn *in)
 {
 	u32 id;
 
-	return jit_barrier(in) && in->o[2] == OPND_NONE && constant(c, in->o[1], &id) && id < CTA_BARRIERS;
+	return jit_barrier(in) && in->o[2] == OPND_NONE && s_constant(c, in->o[1], &id) && id < CTA_BARRIERS;
 }
 
 /* Of instruction i behind in, those that are parked and that none of the ones before it writes: that one leaves it in the slot. */
@@ -457,7 +349,7 @@ static bool by_code(struct scomp *c, u32 pc)
 	const struct insn *in = &c->code[pc];
 	u32 at = a->n, nfix = a->nfix;
 
-	if (in->kind == K_SHFL ? shuffle(c, pc) : in->kind == K_VOTE ? vote(c, in) : in->kind == K_WARPSYNC || in->kind == K_NOP)
+	if (in->kind == K_SHFL ? s_shuffle_all(c, pc) : in->kind == K_VOTE ? vote(c, in) : in->kind == K_WARPSYNC || in->kind == K_NOP)
 		return true;
 	a->n = at;
 	a->nfix = nfix;

@@ -28,6 +28,7 @@
  *   fold.c    rows that arithmetic reads itself
  *   bound.c   addresses within a known distance of a scalar
  *   dot.c     sums of dot products
+ *   shuffle.c what lanes take from each other where strips meet
  *   bits.c    leading zeros and bits in reverse order
  *   call8.c   instructions by C functions of eight lanes
  *   value.c   operands and results; lane.c, wide.c, half.c, approx.c, setp.c, scalar.c, mem.c (column.c, pair.c), atom.c (reduce.c): instructions
@@ -370,6 +371,9 @@ bool s_between(struct scomp *c, u32 from, u32 to, u32 n);
 /* hold.c */
 #define S_RENAMED 12u
 struct srename { struct { u32 v; u8 reg; bool raw; } of[S_RENAMED]; u32 n; };
+bool s_shuffle_all(struct scomp *c, u32 pc);
+struct rm s_of_strip(const struct scomp *c, u32 o, u32 s);
+bool s_constant(const struct scomp *c, u32 o, u32 *k);
 void s_hold_none(struct scomp *c);
 int s_held(const struct scomp *c, u32 o, u32 s);
 void s_unhold(struct scomp *c, u32 o, u32 s);
