@@ -375,14 +375,14 @@ static void branch(struct jcomp *c, const struct insn *in, u32 pc)
 	j_jump(c, pc, in->fall);
 }
 
-/* Somebody waits who will read what in writes. */
+/* Somebody waits who will read what in writes; a scalar is the same for him (jit_region.c). */
 bool j_keeps(const struct jcomp *c, const struct insn *in)
 {
 	const u64 *set = c->keep[c->block];
 	u32 k;
 
 	for (k = 0; set && k < 6; k++)
-		if ((in->def >> k & 1) && in->o[k] != OPND_NONE && (set[in->o[k] >> 6] >> (in->o[k] & 63) & 1))
+		if ((in->def >> k & 1) && in->o[k] != OPND_NONE && c->r[in->o[k]].cls == JC_VARY && (set[in->o[k] >> 6] >> (in->o[k] & 63) & 1))
 			return true;
 	return false;
 }

@@ -20,7 +20,7 @@
  * however it was entered, and the interpreter may enter it with any group of lanes.
  *
  * Invariant: what waiting lanes will read is only written under the mask of those that run (jcomp.keep), which takes
- * a varying register. Where lanes leave a loop after different rounds, its counters and addresses are scalars which those behind it read, each
+ * a varying register, or a scalar that both sides make alike. Where lanes leave a loop after different rounds, its counters and addresses are scalars which those behind it read, each
  * group its own; compilers write such loops for what is left over when a loop has been unrolled. There the join is a later postdominator, at
  * which no such scalar is alive: one side goes there by all that lies between, and the other one finds the scalars as they were when they
  * parted (jregion.saved). A branch for which there is no such place is left to the interpreter.
@@ -43,6 +43,7 @@ struct graph {
 #define ROUND_MEETS 8u
 #define SAVED 16u               /* scalars of a region */
 #define LATER_JOINS 8u
+#define ON_BOTH_DEEP 4u
 
 static bool make_graph(struct jcomp *c, struct graph *g)
 {
@@ -236,8 +237,76 @@ static const u64 *live_before(const struct jcomp *c, u32 pc) { return c->live_at
 
 static bool has(const u64 *set, u32 v) { return set[v >> 6] >> (v & 63) & 1; }
 
+/* A value that is made of its operands alone. */
+static bool made_of_operands(const struct insn *in)
+{
+	switch ((enum kind)in->kind) {
+	case K_SREG:
+		return in->sub <= SR_CTAID_Z;
+	case K_LANE: case K_SETP: case K_PRED: case K_LADDR: case K_LOP3: case K_CVT: case K_CVTA: case K_LDPARAM:
+		return in->guard == OPND_NONE && in->def == 1;
+	default:
+		return false;
+	}
+}
+
+/* The same of the same? */
+static bool same_made(const struct insn *a, const struct insn *b)
+{
+	u32 k;
+
+	for (k = 0; k < 6; k++)
+		if ((a->use >> k & 1) && a->o[k] != b->o[k])
+			return false;
+	return a->kind == b->kind && a->lop == b->lop && a->u.lane == b->u.lane && a->imm == b->imm && a->mxcsr == b->mxcsr && a->dw == b->dw && a->def == b->def &&
+	       a->use == b->use && a->type == b->type && a->stype == b->stype && a->space == b->space && a->size == b->size && a->sub == b->sub && a->sub2 == b->sub2 &&
+	       a->flags == b->flags && a->aw == b->aw && a->gneg == b->gneg;
+}
+
+/*
+ * A scalar that both sides make by themselves of what neither changes is the same on both, and who waits has it, whoever goes on. Compilers put what is wanted
+ * behind the join into both sides, where it is a part of something that one of them wants.
+ */
+static bool on_both_sides(struct jcomp *c, const struct search *s, const struct insn *branch, u32 v, u32 deep)
+{
+	const struct insn *first = NULL;
+	u32 i, k, at;
+
+	if (deep == ON_BOTH_DEEP || has(live_before(c, branch->taken), v) || has(live_before(c, branch->fall), v))
+		return false;
+	for (i = 0; i < s->nlist; i++) {
+		const struct jblock *b = &c->s->b[s->list[i]];
+
+		c->fn->work += b->end - b->start;
+		for (at = b->start; at < b->end; at++) {
+			const struct insn *in = &c->code[at];
+
+			for (k = 0; k < 6; k++)
+				if ((in->def >> k & 1) && in->o[k] == v) {
+					if (!made_of_operands(in) || (first && !same_made(first, in)))
+						return false;
+					first = in;
+				}
+		}
+	}
+	for (k = 0; first && k < 6; k++) {
+		u32 o = first->o[k];
+
+		if (!(first->use >> k & 1) || o == OPND_NONE || (o & OPND_CONST))
+			continue;
+		for (i = 0; i < s->nlist; i++) {
+			const struct jblock *b = &c->s->b[s->list[i]];
+
+			for (at = b->start; at < b->end; at++)
+				if (insn_writes(&c->code[at], o) && (c->r[o].cls == JC_VARY || !on_both_sides(c, s, branch, o, deep + 1)))
+					return false;
+		}
+	}
+	return first;
+}
+
 /* A scalar that block b writes is read by lanes that wait. When its branch is one at which lanes part much, it shall be none. */
-static bool scalar_outlives(struct jcomp *c, u32 b, const u64 *waiting, bool much)
+static bool scalar_outlives(struct jcomp *c, const struct search *s, const struct insn *branch, u32 b, const u64 *waiting, bool much)
 {
 	u32 i, k;
 	bool does = false;
@@ -246,7 +315,7 @@ static bool scalar_outlives(struct jcomp *c, u32 b, const u64 *waiting, bool muc
 		const struct insn *in = &c->code[i];
 
 		for (k = 0; k < 6; k++)
-			if ((in->def >> k & 1) && in->o[k] != OPND_NONE && c->r[in->o[k]].cls != JC_VARY && has(waiting, in->o[k])) {
+			if ((in->def >> k & 1) && in->o[k] != OPND_NONE && c->r[in->o[k]].cls != JC_VARY && has(waiting, in->o[k]) && !on_both_sides(c, s, branch, in->o[k], 0)) {
 				does = true;
 				if (!much)
 					return true;
@@ -358,6 +427,18 @@ static bool asked_apart(const struct jcomp *c, const struct search *s)
 	return false;
 }
 
+/* A barrier that all come to is not one of a region that goes on behind it: lanes would come to it one side after the other. */
+static bool waits_within(const struct jcomp *c, const struct search *s)
+{
+	u32 i, k;
+
+	for (i = 0; i < s->nlist; i++)
+		for (k = c->s->b[s->list[i]].start; k < c->s->b[s->list[i]].end; k++)
+			if (s->mark[s->list[i]] == 3 && c->code[k].kind == K_BAR)
+				return true;
+	return false;
+}
+
 /* Marks the two sides of a region: 1 and 2. */
 static void mark_region(struct jcomp *c, const struct graph *g, struct search *s, const struct jregion *r)
 {
@@ -377,8 +458,8 @@ static bool outlives(struct jcomp *c, const struct search *s, const struct jregi
 	for (i = 0; i < s->nlist && (much || !does); i++) {
 		u32 k = s->list[i];
 
-		does |= scalar_outlives(c, k, live_before(c, r->join), much) ||
-			((s->mark[k] & 1) && r->second != NO_PC && scalar_outlives(c, k, live_before(c, r->second), much));
+		does |= scalar_outlives(c, s, &c->code[r->at], k, live_before(c, r->join), much) ||
+			((s->mark[k] & 1) && r->second != NO_PC && scalar_outlives(c, s, &c->code[r->at], k, live_before(c, r->second), much));
 	}
 	return does;
 }
@@ -435,10 +516,10 @@ static bool find_apart(struct jcomp *c, const struct graph *g, u32 b, struct jre
 		memset(r, 0, sizeof(*r));
 		r->head = NO_PC;
 		loop_of(c, g, s, NO_PC);
-		if (!sides(c, s, in, join, share, &t, &f) || asked_apart(c, s))
+		if (!sides(c, s, in, join, share, &t, &f) || asked_apart(c, s) || waits_within(c, s))
 			return false;
 		for (i = 0; t && f && !bad && i < s->nlist; i++)
-			bad = scalar_outlives(c, s->list[i], live_before(c, c->s->b[join].start), false);
+			bad = scalar_outlives(c, s, in, s->list[i], live_before(c, c->s->b[join].start), false);
 		if (!t || !f || bad)
 			continue;
 		for (k = 0; k < 2; k++) {
