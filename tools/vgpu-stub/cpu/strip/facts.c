@@ -579,6 +579,20 @@ static void flow(struct scomp *c)
 	}
 }
 
+/* The same of the same in all lanes, whatever is made of it. */
+static bool of_one(const struct scomp *c, const struct insn *in)
+{
+	u32 k;
+
+	for (k = 0; k < 6; k++) {
+		struct sval v = s_val(c, in->o[k], 0);
+
+		if ((in->use >> k & 1) && (v.cls != SC_SCALAR || v.pat))
+			return false;
+	}
+	return in->use;
+}
+
 /* Everything of the pool lies there as vectors; these are the scalars behind them. */
 static bool pool_values(struct scomp *c)
 {
@@ -604,13 +618,8 @@ static bool pool_values(struct scomp *c)
 		/* one scalar in memory serves whoever reads it, a float too */
 		if (in->kind == K_LDPARAM || in->kind == K_SETP || in->kind == K_PRED)
 			n = uni(0);     /* comparisons: uniform.c moves those of scalars alone */
-		else if (in->kind == K_LANE && s_lane_ops(in->lop) && n.cls == SC_VARY) {
-			struct sval a = s_val(c, in->o[1], jit_src_w(in, 1)), b = s_val(c, in->o[2], jit_src_w(in, 2)),
-				    d = s_val(c, in->o[3], jit_src_w(in, 3));
-
-			if (!a.pat && !b.pat && !d.pat && a.cls == SC_SCALAR && b.cls == SC_SCALAR && d.cls == SC_SCALAR)
-				n = uni(0);
-		}
+		else if ((in->kind == K_LANE || in->kind == K_CVT || in->kind == K_LOP3) && n.cls == SC_VARY && of_one(c, in))
+			n = uni(0);
 		/* A widened pattern has no check there (scalar.c) of whether a lane wraps. */
 		for (k = 1; k < 3 && n.pat && in->kind == K_LANE && (in->lop == LOP_CVT_SEXT || in->lop == LOP_MULWIDE || in->lop == LOP_MADWIDE); k++)
 			if ((k == 1 || in->lop != LOP_CVT_SEXT) && s_val(c, in->o[k], 0).pat && !s_made_small(c, in->o[k]))

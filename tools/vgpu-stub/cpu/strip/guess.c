@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Branches that are taken by all lanes of a strip or by none, as far as one can guess: those whose predicate is made of thread
- * numbers, parameters and constants alone, and not of what was loaded or of floats, nor by comparing a thread's number for equality.
+ * numbers, parameters and constants alone, and not of what was loaded, nor by comparing a thread's number for equality; nor of floats, but for those that are made of what
+ * is the same for all lanes (a loop up to the logarithm of a block's height).
  * Such a loop ends for all lanes at once but for the rows at an edge. Code does not let lanes part there, so nobody waits, and values stay scalars.
  *
  * A wrong guess leaves code before the branch. Branches that were wrong are noted in jit_src.parted; a grid that finds eight
@@ -20,6 +21,71 @@ static bool one_each(const struct scomp *c, u32 o, u8 type)
 	return v.cls == SC_SCALAR && v.pat;
 }
 
+/* ---- the same in all lanes, as long as they are together ------------------------------------------- */
+
+static bool even(const struct scomp *c, u32 o)
+{
+	struct sval v;
+
+	if (o == OPND_NONE)
+		return true;
+	v = s_val(c, o, 0);
+	return v.cls == SC_SCALAR ? !v.pat : !(o & OPND_CONST) && !c->r[o].uneven;
+}
+
+static bool all_even(const struct scomp *c, const struct insn *in)
+{
+	u32 k;
+
+	for (k = 0; k < 6; k++)
+		if ((in->use >> k & 1) && !even(c, in->o[k]))
+			return false;
+	return even(c, in->guard);
+}
+
+static bool makes_uneven(const struct scomp *c, const struct insn *in)
+{
+	switch ((enum kind)in->kind) {
+	case K_LANE: case K_SETP: case K_CVT: case K_PRED: case K_LOP3: case K_LD:
+		return !all_even(c, in);
+	case K_LDPARAM:
+		return false;
+	default:
+		return true;
+	}
+}
+
+static void uneven(struct scomp *c)
+{
+	bool more = true;
+	u32 i, k;
+
+	for (i = 0; i < c->s->nregs; i++)
+		c->r[i].uneven = false;
+	while (more) {
+		more = false;
+		for (i = 0; i < c->n; i++) {
+			const struct insn *in = &c->code[i];
+
+			if (!makes_uneven(c, in))
+				continue;
+			for (k = 0; k < 6; k++)
+				if ((in->def >> k & 1) && in->o[k] != OPND_NONE && !(in->o[k] & OPND_CONST) && !c->r[in->o[k]].uneven && c->r[in->o[k]].v.cls != SC_SCALAR) {
+					c->r[in->o[k]].uneven = true;
+					more = true;
+				}
+			if (in->kind == K_CALL)
+				for (k = 0; k < in->u.call->nrets; k++)
+					if (in->u.call->rets[k].is_reg && !c->r[in->u.call->rets[k].opnd].uneven) {
+						c->r[in->u.call->rets[k].opnd].uneven = true;
+						more = true;
+					}
+		}
+	}
+}
+
+/* ---- what says nothing of its neighbours' ----------------------------------------------------------- */
+
 static bool makes_wild(const struct scomp *c, const struct insn *in)
 {
 	u32 k;
@@ -28,7 +94,7 @@ static bool makes_wild(const struct scomp *c, const struct insn *in)
 		return true;
 	switch ((enum kind)in->kind) {
 	case K_LANE: case K_SETP: case K_CVT:
-		if (type_is_float(in->type) || (in->kind == K_CVT && type_is_float(in->stype)))
+		if ((type_is_float(in->type) || (in->kind == K_CVT && type_is_float(in->stype))) && !all_even(c, in))
 			return true;
 		/* one thread of many */
 		if (in->kind == K_SETP && (in->lop == CMP_EQ || in->lop == CMP_NE) &&
@@ -84,6 +150,7 @@ void s_splits(struct scomp *c)
 	const u8 *parted = c->s->parted;
 	u32 b;
 
+	uneven(c);
 	wild(c);
 	for (b = 0; b < c->nb; b++) {
 		struct sblock *sb = &c->b[b];

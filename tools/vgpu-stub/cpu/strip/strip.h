@@ -72,7 +72,7 @@ struct sval {
 struct sregister {
 	struct sval v;
 	u8 w, loc, reg, reg2;           /* loc: LOC_ZMM (ymm), LOC_GPR, LOC_MEM */
-	bool must_vary, rawf, live, wild;        /* wild: of loaded values or floats */
+	bool must_vary, rawf, live, wild, uneven;        /* guess.c: of loaded values or floats; not the same in all lanes */
 	bool number;                    /* a float, and no NaN: raw.c */
 	bool summed, unflushed;         /* a float that arithmetic alone reads, for which all NaNs are one; and that takes a denormal for 0 itself: raw.c */
 	bool kept;                      /* a vector without a machine register that is alive where strips meet: its home is in the private area, too */
