@@ -625,8 +625,8 @@ static struct jit *finish(struct scomp *c)
 	j->mxcsr_home = c->s->mxcsr_home;
 	j->guessed = c->guessed;
 	s->area = c->p_bytes ? c->p_bytes : (u32)sizeof(struct sprivate);
-	/* with room for what another compilation may want (run.c) */
-	j->p_bytes = (s->area + s->area / 4 + 63) & ~63u;
+	/* with room for code that lets lanes part where these guesses were wrong (run.c): what it keeps besides may be as much again */
+	j->p_bytes = (2 * s->area + 1024 + 63) & ~63u;
 	s->code = c->code;
 	s->nexits = c->nexits;
 	for (i = 0; i < c->nexits; i++) {
