@@ -215,6 +215,7 @@ struct numbers {
 	bool rows;              /* the block is 32 wide, and a warp a row of it */
 	bool place;             /* of an address, for which the block is as large as what is looked at: cooperative groups count threads by its sides */
 	bool y;                 /* %tid.y has been asked for */
+	bool own;               /* it is made of what each thread has by itself, and from round to round of a loop: whose place is whose is not known */
 	bool unknown;           /* not only variables' addresses are among the others: who knows whether they are alike for all warps */
 	u32 nothers;
 	u64 others[MOST_OTHERS];
@@ -339,6 +340,7 @@ static void factors(struct numbers *n, const struct insn *in, u64 *x, u64 *y, u3
 		one = both;
 	}
 	one.asked = both.asked;
+	one.own = both.own;
 	one.y = both.y;
 	*n = one;
 }
@@ -356,6 +358,8 @@ static void number(struct numbers *n, u32 o, u64 *to, u32 depth)
 		return;
 	in = maker(l, o, &k);
 	if (!in || in->guard != OPND_NONE || depth > DEPTH || ++n->asked > MOST_ASKED) {
+		*l->asked = 0;
+		n->own |= !(o & OPND_CONST) && depends(l, o, 0) == TID;
 		n->unknown = true;
 		other(n, o, to);
 		return;
@@ -450,7 +454,7 @@ static bool others_read(const struct places *w, const struct places *r, bool wit
 {
 	u32 a, b, i, k;
 
-	if (w->n.nothers != r->n.nothers || w->n.nothers > MOST_OTHERS)
+	if (w->n.nothers != r->n.nothers || w->n.nothers > MOST_OTHERS || (within && (w->n.own | r->n.own)))
 		return false;
 	for (i = 0; i < w->n.nothers; i++) {
 		for (k = 0; k < r->n.nothers && w->n.others[i] != r->n.others[k]; k++)

@@ -4,7 +4,7 @@
  * where a thread's second store overwrites what another thread's first one left (ggml's quantization of Q for flash attention:
  * lanes that have nothing to store store it where others put the scales next), the first has to be everybody's before the second
  * is anybody's. So a store is such a place itself, if another one to the same variable that not all lanes come to may follow before
- * lanes look at each other. Loops are left alone: what fills a tile there would pay for it, and hardware orders no more than this either.
+ * lanes look at each other; but not in code that some lanes alone come to, or where columns of their own are stored. Loops are left alone: what fills a tile there would pay for it, and hardware orders no more than this either.
  *
  * So is a load of one word by all lanes, in loops too, if some of them may write it next: a leader that hands out work says so by a word of shared memory, all look at
  * it behind the barrier, and the leader writes the next one there while others have not come to a barrier (transposition in place by cycles, queues of tasks).
@@ -110,6 +110,148 @@ static bool meets(const struct scomp *c, const u32 *def, const struct insn *in, 
 	return (p == NOWHERE ? a : p) == at;
 }
 
+/* An address as far as threads' numbers make it: a variable's, + by[] times tid.x, .y and .z, + k. */
+struct affine {
+	u64 var;
+	s64 by[3], k;
+	bool named;
+};
+
+static bool affine_of(const struct scomp *c, const u32 *def, u32 o, u32 steps, struct affine *a);
+
+static bool affine_plus(const struct scomp *c, const u32 *def, u32 o, s64 times, u32 steps, struct affine *a)
+{
+	struct affine b;
+	u32 i;
+
+	if (!affine_of(c, def, o, steps, &b) || (b.named && (a->named || times != 1)))
+		return false;
+	for (i = 0; i < 3; i++)
+		a->by[i] += times * b.by[i];
+	a->k += times * b.k;
+	a->var += b.var;
+	a->named |= b.named;
+	return true;
+}
+
+static bool known_factor(const struct scomp *c, u32 o, bool shift, s64 *f)
+{
+	struct sval v = s_val(c, o, 0);
+
+	*f = shift ? 1ll << (v.k & 31) : (s64)(s32)(u32)v.k;
+	return o != OPND_NONE && (o & OPND_CONST) && v.known && (s32)*f == *f;
+}
+
+static bool affine_of(const struct scomp *c, const u32 *def, u32 o, u32 steps, struct affine *a)
+{
+	const struct insn *in;
+	struct sval v;
+	s64 f = 1;
+	u8 sr;
+
+	memset(a, 0, sizeof(*a));
+	if (o == OPND_NONE || !steps)
+		return false;
+	if (o & OPND_CONST) {
+		v = s_val(c, o, 0);
+		a->k = (s32)(u32)v.k;
+		return v.known;
+	}
+	in = definition(c, def, o);
+	if (!in)
+		return false;
+	if (in->kind == K_SREG && (sr = spec_sreg(c->spec, in->sub)) <= SR_TID_Z) {
+		a->by[sr - SR_TID_X] = 1;
+		return true;
+	}
+	if (in->kind == K_LADDR || (in->kind == K_SREG && in->sub == SR_DYNAMIC_SMEM)) {
+		a->var = in->kind == K_LADDR ? (u64)in->imm : NOWHERE;
+		return a->named = true;
+	}
+	if (in->kind != K_LANE || type_is_float(in->type))
+		return false;
+	switch (in->lop) {
+	case LOP_MOV: case LOP_CVT_SEXT: case LOP_CVT_TRUNC:
+		return affine_plus(c, def, in->o[1], 1, steps - 1, a);
+	case LOP_ADD: case LOP_SUB:
+		return affine_plus(c, def, in->o[1], 1, steps - 1, a) && affine_plus(c, def, in->o[2], in->lop == LOP_ADD ? 1 : -1, steps - 1, a);
+	case LOP_SHL: case LOP_MUL: case LOP_MULWIDE:
+		return known_factor(c, in->o[2], in->lop == LOP_SHL, &f) && affine_plus(c, def, in->o[1], f, steps - 1, a);
+	case LOP_MAD: case LOP_MADWIDE:
+		return known_factor(c, in->o[2], false, &f) && affine_plus(c, def, in->o[1], f, steps - 1, a) && affine_plus(c, def, in->o[3], 1, steps - 1, a);
+	default:
+		return false;
+	}
+}
+
+/*
+ * Is no lane's place by one store any other strip's by the other, in the same warp? A tile's border is stored behind its middle, by the threads at its sides, into columns of
+ * its own. In what shapes lanes have which numbers, beside what a warp has for all of them: jit_spec().
+ */
+static bool stores_apart(const struct scomp *c, const u32 *def, const struct insn *x, const struct insn *y)
+{
+	u32 shape = c->spec & 255, wide = shape == SPEC_POW2 ? 1u << (c->spec >> 8 & 255) : LANES, l, m, w;
+	struct affine a, b;
+
+	if ((shape != SPEC_LINEAR && shape != SPEC_LINE && shape != SPEC_POW2) || !affine_of(c, def, x->o[4], 2 * STEPS, &a) || !affine_of(c, def, y->o[4], 2 * STEPS, &b) ||
+	    a.var != b.var || a.named != b.named)
+		return false;
+	/* of a warp's lanes: which warp it is says where x, or y of short rows, begins; the others are to count as much for both */
+	if (a.by[2] != b.by[2] || (shape == SPEC_LINEAR && a.by[1] != b.by[1]))
+		return false;
+	for (w = 0; w < 1024 / LANES; w++)
+		for (l = 0; l < LANES; l++)
+			for (m = 0; m < LANES; m++) {
+				u32 x0 = shape == SPEC_POW2 ? 0 : LANES * w, y0 = shape == SPEC_POW2 ? LANES / wide * w : 0;
+				s64 p = a.by[0] * (s64)(x0 + l % wide) + a.by[1] * (s64)(y0 + l / wide) + a.k + x->imm;
+				s64 q = b.by[0] * (s64)(x0 + m % wide) + b.by[1] * (s64)(y0 + m / wide) + b.k + y->imm;
+
+				if (l / STRIP != m / STRIP && p < q + y->size * y->vec && q < p + x->size * x->vec)
+					return false;
+			}
+	return true;
+}
+
+/* Marks what is reached from block b, but for what lies behind `past`. */
+static void reached(const struct jit_src *s, u32 b, u32 past, u8 *seen, u32 *stack)
+{
+	u32 n = 0, i;
+
+	memset(seen, 0, s->nb);
+	for (stack[n++] = b; n;) {
+		const struct jblock *x = &s->b[stack[--n]];
+
+		for (i = 0; i < x->nsucc; i++)
+			if (x->succ[i] != past && !seen[x->succ[i]]) {
+				seen[x->succ[i]] = 1;
+				stack[n++] = x->succ[i];
+			}
+	}
+}
+
+/* Is there a way past block b, from a branch at which lanes may part, to what lies behind it? An early end is none. */
+static bool conditional(const struct jit_src *s, u32 b, u8 *seen, u32 *stack)
+{
+	u8 *behind = seen + s->nb;
+	u32 p, i;
+
+	reached(s, b, b, behind, stack);
+	for (p = 0; p < s->nb; p++) {
+		const struct insn *in = s->b[p].end > s->b[p].start ? &s->code[s->b[p].end - 1] : NULL;
+
+		if (!in || p == b || in->kind != K_CBRA || in->guard == OPND_NONE || (in->guard & OPND_CONST))
+			continue;
+		reached(s, p, s->nb, seen, stack);
+		if (!seen[b])
+			continue;
+		reached(s, p, b, seen, stack);
+		for (i = 0; i < s->nb; i++)
+			if (seen[i] && behind[i] && s->b[i].end > s->b[i].start && s->code[s->b[i].start].kind != K_RET && s->code[s->b[i].start].kind != K_EXIT)
+				return true;
+	}
+	return false;
+}
+
 /*
  * May a store to the same variable, that not all lanes come to, follow pc, in block b, before lanes look at each other? at: pc is a load of this place. seen and
  * stack are for two.
@@ -125,6 +267,8 @@ static bool another(const struct scomp *c, const u32 *def, u32 b, u32 pc, u64 mi
 			const struct insn *in = &c->code[i];
 
 			if (i == pc || !(candidate(in) || (at != NOWHERE && in->kind == K_ATOM && in->space == SPACE_SHARED)) || !meets(c, def, in, mine, at))
+				continue;
+			if (at == NOWHERE && stores_apart(c, def, &c->code[pc], in))
 				continue;
 			if (at != NOWHERE && in->guard != OPND_NONE)
 				return true;
@@ -483,7 +627,7 @@ bool s_order(struct scomp *c)
 
 			if (in->guard != OPND_NONE || s_sync(in))
 				continue;
-			if (candidate(in) && !s->b[b].depth && stores >= 2 && stores <= MOST)
+			if (candidate(in) && !s->b[b].depth && stores >= 2 && stores <= MOST && !conditional(s, b, seen, stack))
 				c->whole[i] = another(c, def, b, i, root(c, def, in->o[4], STEPS), NOWHERE, seen, stack);
 			if (in->kind != K_LD || in->space != SPACE_SHARED || in->vec != 1 || loads >= MOST || (at = place(c, def, in)) == NOWHERE)
 				continue;
