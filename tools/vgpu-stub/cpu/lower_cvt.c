@@ -207,6 +207,25 @@ void lower_cvt(struct comp *c, struct stmt *st)
 				  OPND_NONE);
 			return;
 		}
+		/* the lower half of a long register: what is made of that is a word's */
+		if (sw == 1 && !type_is_float(at) && !type_is_float(dt) && type_bytes(at) <= 4 && type_bytes(dt) == (w ? 8 : 4)) {
+			u32 low = new_reg(c, T_U32);
+
+			emit_lane(c, st, LOP_CVT_TRUNC, T_U64, 0, low, a, OPND_NONE, OPND_NONE);
+			if (type_bytes(at) < 4) {
+				enum type word = !w ? dt : type_is_signed(at) ? T_S32 : T_U32;
+				u32 whole = w ? new_reg(c, word) : d->reg;
+
+				emit_word_cvt(c, st, whole, word, low, at);
+				at = word;
+				low = whole;
+			} else if (!w) {
+				emit_lane(c, st, LOP_MOV, T_U32, 0, d->reg, low, OPND_NONE, OPND_NONE);
+			}
+			if (w)
+				emit_lane(c, st, LOP_CVT_SEXT, at == T_S32 ? T_S64 : T_U64, 1, d->reg, low, OPND_NONE, OPND_NONE);
+			return;
+		}
 		if (w == 0 && sw == 1 && !type_is_float(at) && !type_is_float(dt) && type_bytes(dt) == 4) {
 			emit_lane(c, st, LOP_CVT_TRUNC, T_U64, 0, d->reg, a, OPND_NONE, OPND_NONE);
 			return;
