@@ -560,9 +560,7 @@ static void emit_insn(struct jcomp *c, const struct insn *in, u32 pc)
 		return;
 	case K_WARPSYNC:
 		if (in->guard == OPND_NONE) {
-			g_load(&c->a, 0, RAX, PM(m));
-			g_alu(&c->a, 0, G_CMP, RAX, rm_mem(R13, (s32)offsetof(struct frame, lanes)));
-			j_leave_if(c, CC_NE, j_exit(c, JX_LEAVE, pc, 0));
+			j_need_members(c, in);
 			return;
 		}
 		/* fall through */
