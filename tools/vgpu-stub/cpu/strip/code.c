@@ -686,7 +686,7 @@ struct jit *strip_compile(struct func *fn, u32 spec, u32 most)
 	c->spec = spec;
 	c->most = most;
 	c->guess = !fn->jsrc->noguess;
-	c->dynamic = names_dynamic(c->code, c->n) || names_dynamic(fn->pro, fn->npro);
+	c->dynamic = !fn->fixed_shared || names_dynamic(c->code, c->n) || names_dynamic(fn->pro, fn->npro);
 	c->r = pool_alloc(&c->mem, (c->s->nregs + 1) * sizeof(*c->r));
 	c->entry_at = pool_alloc(&c->mem, (c->n + 2) * sizeof(u32));
 	if (!c->r || !c->entry_at)
