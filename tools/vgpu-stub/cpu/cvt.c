@@ -258,6 +258,53 @@ static u64 int_to_float(const struct insn *in, u64 v)
 	}
 }
 
+/*
+ * 64-bit integers and floats, as compilers convert them: the processor does it, at its default MXCSR, with the rounding that is asked for. False: another form.
+ */
+static bool long_to_float(const struct insn *in, void *d, const u64 *a, u32 n)
+{
+	bool sg = in->stype == T_S64, wide = in->type == T_F64;
+	u32 l;
+
+	if ((!sg && in->stype != T_U64) || !in->aw || in->sub > RND_RN || (in->flags & INF_SAT) || (!wide && in->type != T_F32) || in->dw != wide)
+		return false;
+	if (wide && sg)
+		for (l = 0; l < n; l++)
+			((double *)d)[l] = (double)(s64)a[l];
+	else if (wide)
+		for (l = 0; l < n; l++)
+			((double *)d)[l] = (double)a[l];
+	else if (sg)
+		for (l = 0; l < n; l++)
+			((float *)d)[l] = (float)(s64)a[l];
+	else
+		for (l = 0; l < n; l++)
+			((float *)d)[l] = (float)a[l];
+	return true;
+}
+
+static bool float_to_long(const struct insn *in, u64 *d, const void *a, u32 n)
+{
+	bool sg = in->type == T_S64, wide = in->stype == T_F64;
+	u8 rnd = in->sub;
+	u32 l;
+
+	if ((!sg && in->type != T_U64) || !in->dw || (!wide && in->stype != T_F32) || in->aw != wide || rnd < RND_RNI || rnd > RND_RPI)
+		return false;
+	for (l = 0; l < n; l++) {
+		/* a subnormal is 0 in any case, but upwards or downwards */
+		double v = wide ? ((const double *)a)[l] : rnd == RND_RZI || rnd == RND_RNI ? (double)((const float *)a)[l] : load_float(in, a, l);
+
+		if (rnd != RND_RZI && fabs(v) < 0x1p52)
+			v = round_int(v, rnd);
+		if (sg)
+			d[l] = v >= -0x1p63 && v < 0x1p63 ? (u64)(s64)v : v != v || v < 0 ? 1ull << 63 : ~0ull >> 1;
+		else
+			d[l] = v >= 0x1p63 ? (v < 0x1p64 ? (u64)(s64)(v - 0x1p63) | 1ull << 63 : ~0ull) : v > 0 ? (u64)(s64)v : v != v ? 1ull << 63 : 0;
+	}
+	return true;
+}
+
 void lane_cvt(const struct insn *in, void *d, const void *a, const void *b)
 {
 	lane_cvt_n(in, d, a, b, LANES);
@@ -268,6 +315,8 @@ void lane_cvt_n(const struct insn *in, void *d, const void *a, const void *b, u3
 	bool fs = type_is_float(in->stype), fd = type_is_float(in->type) || in->type == T_TF32;
 	u32 l;
 
+	if (fs != fd && (fd ? long_to_float(in, d, a, n) : float_to_long(in, d, a, n)))
+		return;
 	for (l = 0; l < n; l++) {
 		u64 r;
 
