@@ -509,10 +509,10 @@ static struct jval sreg_value(struct jcomp *c, const struct insn *in)
 	case SR_CLUSTER_CTAID_X: case SR_CLUSTER_CTAID_Y: case SR_CLUSTER_CTAID_Z: case SR_CLUSTER_CTARANK:
 	case SR_CLUSTER_NCTAID_X: case SR_CLUSTER_NCTAID_Y: case SR_CLUSTER_NCTAID_Z: case SR_CLUSTER_NCTARANK: case SR_CLUSTER_EXPLICIT:
 		return uni(0, MAX_CLUSTER);
-	case SR_NTID_X:
-		return uni((c->spec & SPEC_JOINED) || (c->spec & 255) == SPEC_POW2 ? (u8)(c->spec >> 8) : (c->spec & 255) == SPEC_LINEAR ? 5 : 0, 1024);
-	case SR_NTID_Y: case SR_NTID_Z:
-		return uni(0, 1024);
+	case SR_NTID_X: case SR_NTID_Y: case SR_NTID_Z:
+		if (in->sub == SR_NTID_X && (c->spec & 255) == SPEC_POW2)
+			return konst_val(1u << (c->spec >> 8 & 255));
+		return uni(in->sub != SR_NTID_X ? 0 : (c->spec & SPEC_JOINED) ? (u8)(c->spec >> 8) : (c->spec & 255) == SPEC_LINEAR ? 5 : 0, 1024);
 	case SR_NCTAID_X: case SR_NCTAID_Y: case SR_NCTAID_Z:
 	case SR_CLUSTERID_X: case SR_CLUSTERID_Y: case SR_CLUSTERID_Z: case SR_NCLUSTERID_X: case SR_NCLUSTERID_Y: case SR_NCLUSTERID_Z:
 	case SR_NWARPID: case SR_DYNAMIC_SMEM: case SR_TOTAL_SMEM: case SR_COUNT:
@@ -677,8 +677,8 @@ static void scan_pool(struct jcomp *c)
 				    !no_carry(c, jit_val(c, in->o[1], 0).cls == JC_PAT ? jit_val(c, in->o[1], 0) : jit_val(c, in->o[2], 0)))
 					r = vary();
 			}
-			/* a constant in a register stays one */
-			if (!(in->kind == K_LANE && in->lop == LOP_MOV && r.cls == JC_UNI && r.known))
+			/* a constant in a register stays one, and a shape is */
+			if (!(((in->kind == K_LANE && in->lop == LOP_MOV) || in->kind == K_SREG) && r.cls == JC_UNI && r.known))
 				r.known = false;
 			r.made = true;
 			c->pool[(in->o[k] & ~OPND_CONST) / 128] = r;

@@ -466,7 +466,9 @@ static struct sval sreg_value(struct scomp *c, u8 sr)
 	case SR_LANEID:
 		return row_of(c, 1, 3);
 	case SR_NTID_X:
-		return uni((c->spec & SPEC_JOINED) || shape == SPEC_POW2 ? c->spec >> 8 & 255 : shape == SPEC_LINEAR ? 5 : 0);
+		if (shape == SPEC_POW2)
+			return konst(x);
+		return uni((c->spec & SPEC_JOINED) ? c->spec >> 8 & 255 : shape == SPEC_LINEAR ? 5 : 0);
 	case SR_NTID_Y: case SR_NTID_Z: case SR_CTAID_X: case SR_CTAID_Y: case SR_CTAID_Z:
 	case SR_NCTAID_X: case SR_NCTAID_Y: case SR_NCTAID_Z: case SR_WARPID: case SR_NWARPID: case SR_DYNAMIC_SMEM:
 	case SR_TOTAL_SMEM: case SR_COUNT: case SR_RESERVED_BEGIN: case SR_RESERVED_1: case SR_RESERVED_END: case SR_RESERVED_CAP:
@@ -625,7 +627,7 @@ static bool pool_values(struct scomp *c)
 			if ((k == 1 || in->lop != LOP_CVT_SEXT) && s_val(c, in->o[k], 0).pat && !s_made_small(c, in->o[k]))
 				n = vary(0);
 		/* a sign that is guessed is not: nobody looks there */
-		n.made = n.known = n.known && in->kind == K_LANE && in->lop == LOP_MOV;
+		n.made = n.known = n.known && (in->kind == K_SREG || (in->kind == K_LANE && in->lop == LOP_MOV));
 		n.all = in->kind != K_SREG || sreg_value(c, in->sub).cls == SC_SCALAR;
 		if (in->kind == K_SREG && in->sub == SR_LANEID)
 			n.all = false;
