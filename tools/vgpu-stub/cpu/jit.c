@@ -529,6 +529,25 @@ static void straight(struct jcomp *c, const struct insn *in, u32 pc)
 		resume(c, pc + 1, c->lits & ~lits);
 }
 
+/* A barrier of the block that only this warp comes to, whole: it goes on. The jump that does; 0: not at this one. */
+static u32 alone(struct jcomp *c, const struct insn *in)
+{
+	struct as *a = &c->a;
+	struct jval id = { .known = false };
+	u32 others, on;
+
+	if (in->kind != K_BAR || !jit_barrier(in) || in->o[2] != OPND_NONE || !(id = jit_val(c, in->o[1], 0)).known || id.k >= CTA_BARRIERS)
+		return 0;
+	jit_mxcsr_home(c);
+	g_alui(a, 0, G_CMP, PM(one), 0);
+	others = g_jcc(a, CC_E);
+	g_load(a, 0, RAX, PM(m));
+	g_alu(a, 0, G_CMP, RAX, rm_mem(R13, (s32)offsetof(struct frame, lanes)));
+	on = g_jcc(a, CC_E);
+	g_here(a, others);
+	return on;
+}
+
 static void emit_insn(struct jcomp *c, const struct insn *in, u32 pc)
 {
 	u32 behind, n;
@@ -580,7 +599,10 @@ static void emit_insn(struct jcomp *c, const struct insn *in, u32 pc)
 		/* fall through */
 	case K_TRAP:
 	case K_BAR:
+		n = alone(c, in);
 		leave(c, JX_LEAVE, pc);
+		if (n)
+			g_here(&c->a, n);
 		if (pc + 1 < c->n)
 			entry(c, pc + 1);
 		return;

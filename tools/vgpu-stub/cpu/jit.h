@@ -187,7 +187,7 @@ struct jit {
 
 /* The fixed part of P; offsets are used by generated code. */
 struct jprivate {
-	u32 m, pad0;
+	u32 m, one;                     /* one: the block has no other warp */
 	u64 span_lo, span_lim;          /* limit: span_bytes - JIT_SLACK */
 	u64 shared, shared_total;
 	u64 pwin;

@@ -39,6 +39,7 @@ void jit_fit(struct engine *e, struct warp *w)
 	memset(p->other, 0, sizeof(p->other));
 	for (i = 0; i < 5; i++)
 		p->lims[i] = (p->span_lim - (1u << i)) >> i;
+	p->one = g->nwarps == 1;
 	p->shared = c->shared;
 	p->shared_total = g->shared_total;
 	p->pwin = g->pwin;
