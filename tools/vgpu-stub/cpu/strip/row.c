@@ -2,7 +2,7 @@
 /*
  * Rows that only show when code runs: lanes whose addresses nobody knows beforehand, as a division by a tile's width makes them,
  * but which lie side by side after all. One access serves all eight, where each would have its own. Not asked where the address was
- * loaded itself.
+ * loaded itself, but where a column of lanes' own is added.
  *
  * Elements of 32 bits. What is no row, or not all of it in memory, goes the way of lanes (mem.c, store.c), which follows.
  */
@@ -12,10 +12,59 @@
 /* How far behind a row its neighbours to the right will read, a few blocks on: prefetchers do not follow so many rows at a time. */
 #define AHEAD 256
 
+/* What neighbouring lanes have each its own of, and nobody has loaded. */
+static bool own(const struct scomp *c, u32 o)
+{
+	struct sval v;
+
+	if (o == OPND_NONE || (o & OPND_CONST))
+		return false;
+	v = s_val(c, o, 0);
+	return v.cls == SC_SCALAR ? v.pat : !c->r[o].wild;
+}
+
+static bool loaded(const struct scomp *c, u32 o) { return o != OPND_NONE && !(o & OPND_CONST) && c->r[o].wild; }
+
+/*
+ * Is o, made before pc in its block, a sum of what was loaded and of lanes' own numbers? A row of a table by an index (embeddings), and the column in it: rows, as long as
+ * neighbours have the same index.
+ */
+static bool row_by_index(const struct scomp *c, u32 o, u32 pc)
+{
+	while (pc-- > c->cur->start) {
+		const struct insn *in = &c->code[pc];
+		bool mad = in->lop == LOP_MAD || in->lop == LOP_MADWIDE;
+		u32 x = in->o[1], y = mad ? in->o[3] : in->o[2];
+
+		if (!insn_writes(in, o))
+			continue;
+		if (in->kind != K_LANE || in->def != 1 || type_is_float(in->type))
+			return false;
+		switch (in->lop) {
+		case LOP_MAD: case LOP_MADWIDE:
+			x = loaded(c, x) ? x : in->o[2];
+			/* fall through */
+		case LOP_ADD:
+			if ((loaded(c, x) && own(c, y)) || (loaded(c, y) && own(c, x)))
+				return true;
+			o = loaded(c, x) ? x : y;
+			break;
+		case LOP_SHL: case LOP_MUL: case LOP_MULWIDE: case LOP_CVT_SEXT: case LOP_MOV:
+			o = loaded(c, x) ? x : in->o[2];
+			break;
+		default:
+			return false;
+		}
+		if (!loaded(c, o))
+			return false;
+	}
+	return false;
+}
+
 bool s_may_be_row(const struct scomp *c, const struct insn *in)
 {
 	return in->vec == 1 && in->size == 4 && !in->dw && in->o[0] != OPND_NONE && in->space != SPACE_LOCAL && !(in->o[4] & OPND_CONST) &&
-	       !c->r[in->o[4]].wild && c->r[in->o[4]].v.cls == SC_VARY && in->imm < 1 << 24 && in->imm > -(1 << 24) &&
+	       c->r[in->o[4]].v.cls == SC_VARY && (!c->r[in->o[4]].wild || row_by_index(c, in->o[4], (u32)(in - c->code))) && in->imm < 1 << 24 && in->imm > -(1 << 24) &&
 	       (!s_index_of(c, in->o[4]) || s_index_of(c, in->o[4])->shift == 2);
 }
 
