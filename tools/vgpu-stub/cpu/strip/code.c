@@ -353,6 +353,8 @@ bool s_native(struct scomp *c, const struct insn *in)
 		return s_atom(c, in);
 	case K_SHFL:
 		return s_shuffle(c, in);
+	case K_WARPSYNC:
+		return s_warpsync(c, in);
 	case K_MEMBAR:
 		as_room(&c->a, 16);
 		b1(&c->a, 0x0f);

@@ -14,9 +14,9 @@
 bool s_sync(const struct insn *in)
 {
 	switch ((enum kind)in->kind) {
-	case K_SHFL:
+	case K_SHFL: case K_WARPSYNC:
 		return !in->sub2;       /* within.c */
-	case K_VOTE: case K_MATCH: case K_REDUX: case K_WARPSYNC: case K_ACTIVEMASK: case K_TENSOR: case K_GEN:
+	case K_VOTE: case K_MATCH: case K_REDUX: case K_ACTIVEMASK: case K_TENSOR: case K_GEN:
 	case K_BAR: case K_CALL: case K_LATER: case K_BRX: case K_TRAP: case K_STEP:
 	case K_MC_LD: case K_MC_ST: case K_MC_ATOM: case K_MC_BAR: case K_VF_ST: case K_VF_ATOM:
 		return true;

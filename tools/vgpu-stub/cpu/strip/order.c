@@ -623,8 +623,13 @@ bool s_order(struct scomp *c)
 			c->whole[i] = s->b[b].depth && c->code[i].kind == K_LD && (c->code[i].space == SPACE_GLOBAL || c->code[i].space == SPACE_GENERIC);
 	for (b = 0; b < s->nb; b++)
 		for (i = s->b[b].start; i < s->b[b].end; i++) {
-			const struct insn *in = &c->code[i];
+			struct insn *in = &c->code[i];
+			struct sval named;
 
+			if (in->kind == K_WARPSYNC && in->guard == OPND_NONE && in->o[2] != OPND_NONE && (in->o[2] & OPND_CONST) && !in->sub2) {
+				named = s_val(c, in->o[2], 0);
+				in->sub2 = named.cls == SC_SCALAR && !named.pat && !named.known && conditional(s, b, seen, stack) ? SHFL_WITHIN : 0;
+			}
 			if (in->guard != OPND_NONE || s_sync(in))
 				continue;
 			if (candidate(in) && !s->b[b].depth && stores >= 2 && stores <= MOST && !conditional(s, b, seen, stack))

@@ -277,6 +277,7 @@ static inline bool s_sync_at(const struct scomp *c, u32 pc) { return s_sync(&c->
 /* within.c */
 void s_within(struct scomp *c);
 bool s_shuffle(struct scomp *c, const struct insn *in);
+bool s_warpsync(struct scomp *c, const struct insn *in);
 
 /* guess.c */
 void s_splits(struct scomp *c);

@@ -83,6 +83,28 @@ void s_within(struct scomp *c)
 	}
 }
 
+/*
+ * bar.warp.sync of lanes that a launch names, where some lanes alone come: as a rule they are all here, a few that put together what the warps of a block have found. Others: exit.
+ */
+bool s_warpsync(struct scomp *c, const struct insn *in)
+{
+	struct as *a = &c->a;
+	u32 exit = s_exit(c, c->pc);
+
+	s_to_gpr(c, in->o[2], 0, RDX);
+	g_load(a, 1, RCX, rm_mem(R14, (s32)offsetof(struct tstate, f)));
+	g_alu(a, 0, G_AND, RDX, rm_mem(RCX, (s32)offsetof(struct frame, lanes)));
+	/* rbp is 32 times the strip */
+	g_load(a, 0, RCX, rm_reg(RBP));
+	g_shi(a, 0, 5, RCX, 2);
+	g_load(a, 0, RAX, rm_reg(R12));
+	g_shcl(a, 0, 4, RAX);
+	g_not(a, 0, RAX);
+	g_alu(a, 0, G_AND, RAX, rm_reg(RDX));
+	s_exit_jump(c, g_jcc(a, CC_NE), exit);
+	return true;
+}
+
 /* d = the lanes of x in another order, x where the order is theirs */
 static int permuted(struct scomp *c, int d, int x, const u32 *from)
 {
