@@ -79,14 +79,13 @@ static void shuffle_by(struct jcomp *c, const struct insn *in, int to[2])
 	struct jval cc = jit_val(c, in->o[5], 0);
 	u32 seg = (u32)cc.k >> 8 & 31, clamp = (u32)cc.k & 31, lanes[LANES], most[LANES], l, p;
 	struct as *a = &c->a;
-	bool named = in->o[0] == in->o[4] || in->o[0] == in->o[5];
 
 	for (l = 0; l < LANES; l++) {
 		lanes[l] = l;
 		most[l] = (l & seg) | (clamp & ~seg);
 	}
 	for (p = 0; p < 2; p++) {
-		int x = named ? 2 + (int)p : jv_dst(c, in->o[0], p, 2 + (int)p), by, self, k = p ? 7 : 6;
+		int x = jv_dst(c, in->o[0], p, 2 + (int)p), by, self, k = p ? 7 : 6;
 		struct rm max = rm_lit(j_lit(c, most + 16 * p, 64), 0);
 
 		by = jv_obs(c, in->o[4], 0, p, BY);
