@@ -77,7 +77,7 @@ CUDA_LITE_FN double asinh(double x)
 }
 CUDA_LITE_FN double acosh(double x)
 {
-	double t = x - 1;
+	double t = cuda_lite::as_it_is(x) - 1;
 
 	return x < 1 ? nan() : x > 1e9 ? log(x) + 0.6931471805599453 : log1p(t + __nvvm_sqrt_rn_d(fma(t, t, 2 * t)));
 }
@@ -216,9 +216,8 @@ CUDA_LITE_FN double fmod(double x, double y)
 }
 CUDA_LITE_FN double round(double x)
 {
-	double t = __nvvm_trunc_d(x);
-
-	return __builtin_copysign(__builtin_fabs(x - t) >= 0.5 ? t + __builtin_copysign(1.0, x) : t, x);
+	/* towards 0, so that what is next to a half below does not become one above */
+	return __nvvm_trunc_d(__nvvm_add_rz_d(x, __builtin_copysign(0.5, x)));
 }
 CUDA_LITE_FN double remainder(double x, double y)
 {
@@ -262,7 +261,7 @@ CUDA_LITE_FN double frexp(double x, int *n)
 CUDA_LITE_FN double modf(double x, double *whole)
 {
 	*whole = __nvvm_trunc_d(x);
-	return __builtin_copysign(__builtin_fabs(x) == inf() ? 0 : x - *whole, x);
+	return __builtin_copysign(__builtin_fabs(x) == inf() ? 0 : cuda_lite::as_it_is(x) - *whole, x);
 }
 CUDA_LITE_FN double floor(double x) { return __nvvm_floor_d(x); }
 CUDA_LITE_FN double ceil(double x) { return __nvvm_ceil_d(x); }
@@ -273,7 +272,12 @@ CUDA_LITE_FN double rsqrt(double x) { return 1 / __nvvm_sqrt_rn_d(x); }
 CUDA_LITE_FN double fabs(double x) { return __builtin_fabs(x); }
 CUDA_LITE_FN double fmin(double x, double y) { return __nvvm_fmin_d(x, y); }
 CUDA_LITE_FN double fmax(double x, double y) { return __nvvm_fmax_d(x, y); }
-CUDA_LITE_FN double fdim(double x, double y) { return x != x || y != y ? x + y : x > y ? x - y : 0; }
+CUDA_LITE_FN double fdim(double a, double b)
+{
+	double x = cuda_lite::as_it_is(a), y = cuda_lite::as_it_is(b);
+
+	return x != x || y != y ? x + y : x > y ? x - y : 0;
+}
 CUDA_LITE_FN double copysign(double x, double y) { return __builtin_copysign(x, y); }
 CUDA_LITE_FN double sinpi(double x)
 {
@@ -456,7 +460,7 @@ CUDA_LITE_FN inline long abs(long x) { return x < 0 ? -x : x; }
 #define CUDA_LITE_KIND(type) \
 	CUDA_LITE_FN inline bool isnan(type x) { return x != x; } \
 	CUDA_LITE_FN inline bool isinf(type x) { return x == (type)__builtin_inf() || x == -(type)__builtin_inf(); } \
-	CUDA_LITE_FN inline bool isfinite(type x) { return x - x == 0; } \
+	CUDA_LITE_FN inline bool isfinite(type x) { return x < (type)__builtin_inf() && x > -(type)__builtin_inf(); } \
 	CUDA_LITE_FN inline bool signbit(type x) { return __builtin_signbit(x); }
 CUDA_LITE_KIND(float)
 CUDA_LITE_KIND(double)

@@ -23,6 +23,23 @@ CUDA_LITE_FN inline double mul(double a, double b)
 	return r;
 }
 
+/*
+ * An argument as the caller has it. A product of his that something is added to or taken from here would become part of a fused multiply-add with it, and not be rounded:
+ * round(a * b), modf(a * b, &w), isfinite(a * b) are of the product as it is.
+ */
+CUDA_LITE_FN inline double as_it_is(double x)
+{
+	if (!__builtin_constant_p(x))
+		asm("" : "+d"(x));
+	return x;
+}
+CUDA_LITE_FN inline float as_it_is(float x)
+{
+	if (!__builtin_constant_p(x))
+		asm("" : "+f"(x));
+	return x;
+}
+
 struct two { double hi, lo; };
 
 CUDA_LITE_FN inline unsigned long long bits(double x) { return __builtin_bit_cast(unsigned long long, x); }
@@ -237,8 +254,10 @@ CUDA_LITE_FN double log10(double x)
 }
 CUDA_LITE_FN double log1p(double x)
 {
-	double u = 1 + x, r;
+	double u, r;
 
+	x = as_it_is(x);
+	u = 1 + x;
 	if (x == 0 || log_edge(u, &r))
 		return x == 0 ? x : x == inf() ? x : r;
 	if (__builtin_fabs(x) < 1e-300)

@@ -120,10 +120,10 @@ CUDA_LITE_FN inline float log10(float x)
 
 	return log_of(x, mad(n, 0.30103001f, mad(f, 0.434294492f, mad(log_less(f), 0.434294492f, mad(n, -1.43209888e-08f, f * -1.010305e-08f)))));
 }
-CUDA_LITE_FN inline float log1p(float x)
+CUDA_LITE_FN inline float log1p(float a)
 {
 	/* u and what it lacks of 1 + x */
-	float u = 1 + x, c = x > 1 ? 1 - (u - x) : x - (u - 1), f, n = split(u, &f);
+	float x = as_it_is(a), u = 1 + x, c = x > 1 ? 1 - (u - x) : x - (u - 1), f, n = split(u, &f);
 	bool near = __builtin_fabsf(x) < 0.333f;
 
 	c = near ? 0 : c / u;
@@ -451,16 +451,20 @@ CUDA_LITE_FN inline float rint(float x) { return __builtin_rintf(x); }
 CUDA_LITE_FN inline float nearbyint(float x) { return __builtin_rintf(x); }
 CUDA_LITE_FN inline float round(float x)
 {
-	float t = __nvvm_trunc_f(x);
-
-	return __builtin_copysignf(__builtin_fabsf(x - t) >= 0.5f ? t + __builtin_copysignf(1, x) : t, x);
+	/* towards 0, so that what is next to a half below does not become one above */
+	return __nvvm_trunc_f(__nvvm_add_rz_f(x, __builtin_copysignf(0.5f, x)));
 }
 CUDA_LITE_FN inline float sqrt(float x) { return __nvvm_sqrt_rn_f(x); }
 CUDA_LITE_FN inline float rsqrt(float x) { return __nvvm_rsqrt_approx_f(x); }
 CUDA_LITE_FN inline float fabs(float x) { return __builtin_fabsf(x); }
 CUDA_LITE_FN inline float fmin(float x, float y) { return __nvvm_fmin_f(x, y); }
 CUDA_LITE_FN inline float fmax(float x, float y) { return __nvvm_fmax_f(x, y); }
-CUDA_LITE_FN inline float fdim(float x, float y) { return x != x || y != y ? x + y : x > y ? x - y : 0; }
+CUDA_LITE_FN inline float fdim(float a, float b)
+{
+	float x = as_it_is(a), y = as_it_is(b);
+
+	return x != x || y != y ? x + y : x > y ? x - y : 0;
+}
 CUDA_LITE_FN inline float copysign(float x, float y) { return __builtin_copysignf(x, y); }
 /* x 2^n, rounded once */
 CUDA_LITE_FN inline float ldexp(float x, int n)
@@ -471,7 +475,7 @@ CUDA_LITE_FN inline float ldexp(float x, int n)
 CUDA_LITE_FN inline float modf(float x, float *whole)
 {
 	*whole = __nvvm_trunc_f(x);
-	return __builtin_copysignf(__builtin_fabsf(x) == inf_f() ? 0 : x - *whole, x);
+	return __builtin_copysignf(__builtin_fabsf(x) == inf_f() ? 0 : as_it_is(x) - *whole, x);
 }
 
 } /* cuda_lite */
