@@ -427,14 +427,16 @@ static bool asked_apart(const struct jcomp *c, const struct search *s)
 	return false;
 }
 
-/* A barrier that all come to is not one of a region that goes on behind it: lanes would come to it one side after the other. */
+static bool at_once(const struct insn *in) { return in->kind == K_SHFL || in->kind == K_VOTE || in->kind == K_MATCH || in->kind == K_REDUX || in->kind == K_WARPSYNC; }
+
+/* What all come to together, a barrier or a shuffle, is none of a region that goes on behind it: lanes would come to it one side after the other. */
 static bool waits_within(const struct jcomp *c, const struct search *s)
 {
 	u32 i, k;
 
 	for (i = 0; i < s->nlist; i++)
 		for (k = c->s->b[s->list[i]].start; k < c->s->b[s->list[i]].end; k++)
-			if (s->mark[s->list[i]] == 3 && c->code[k].kind == K_BAR)
+			if (s->mark[s->list[i]] == 3 && (c->code[k].kind == K_BAR || at_once(&c->code[k])))
 				return true;
 	return false;
 }

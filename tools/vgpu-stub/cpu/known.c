@@ -9,6 +9,7 @@
  *   ld.u8 h, [a]; cvt.s32.s8 r, h                                                            ==>     ld.s8 h, [a]; mov r, h
  *   cvt.u16.u32 h, r; cvt.f32.f16 f, h                                                       ==>     cvt.f32.f16 f, r
  *   and q, r, -8; sub m, r, q (the rest of a division)                                       ==>     ...; and m, r, 7
+ *   cvt.u64.u32 r, t; @p bra L; and r, r, 0xffffffff; L:                                     ==>     cvt.u64.u32 r, t; @p bra L; L:
  *
  * In: blocks in the text's order; registers not yet slots. Out: the same instructions, some of them copies or of another type. What a register with
  * one definition holds is known wherever it was defined; of one with several, in the block behind each. A register of 16 bits
@@ -16,6 +17,8 @@
  *
  * Called by cfg.c for kernels, before values.c, which takes the copies out.
  */
+#include <string.h>
+
 #include "cfg.h"
 #include "gen.h"
 #include "lanes.h"
@@ -30,6 +33,7 @@ struct known {
 	struct comp *c;
 	struct bits *has;       /* by register, if it is known here */
 	u32 *since;             /* by register: the block that knows it; 0: nobody; EVER */
+	u8 *narrow;             /* by register of 64 bits: whatever writes it leaves its upper half 0 */
 	u32 *uses, *defs, *at;  /* by register: readers, definitions; behind the place of the last one so far, 0 */
 	u32 now, from, pc;      /* this block and where it begins; the instruction */
 	u32 once;               /* the end of the first block, which nobody comes back to */
@@ -58,7 +62,7 @@ static struct bits bits_in(const struct known *k, u32 o)
 	}
 	if (k->since[o] == EVER || k->since[o] == k->now)
 		return k->has[o];
-	return (struct bits){ k->c->regs[o].w ? 0 : ~LOW, 0 };
+	return (struct bits){ k->c->regs[o].w && !k->narrow[o] ? 0 : ~LOW, 0 };
 }
 
 /* Bits that may be set in it */
@@ -411,6 +415,9 @@ static void seen(struct known *k, struct insn *in)
 		to_copy(in, T_U32);
 	else if (in->kind == K_LANE && in->def == 1)
 		lane(k, in);
+	/* clang says of what one way has brought that it has 32 bits, though all ways do */
+	if (in->kind == K_LANE && in->lop == LOP_MOV && in->def == 1 && in->o[0] == in->o[1] && in->guard == OPND_NONE && (in->type == T_U32 || in->type == T_U64))
+		in->kind = K_NOP, in->def = in->use = 0;
 }
 
 static void written(void *arg, u32 *o, bool is_def)
@@ -426,6 +433,75 @@ static void written(void *arg, u32 *o, bool is_def)
 	k->since[*o] = in->guard != OPND_NONE ? 0 : k->defs[*o] == 1 ? EVER : k->now;
 }
 
+static bool is_narrow(const struct known *k, u32 o)
+{
+	u64 n;
+
+	return o != OPND_NONE && (o & OPND_CONST ? is_number(k, o, &n) && n <= LOW : k->narrow[o]);
+}
+
+/* A number of 32 bits whose sign is 0, as those of threads and blocks are. at: by register, its last definition */
+static bool no_sign(const struct known *k, u32 o, u32 deep)
+{
+	const struct insn *in;
+	u64 n;
+
+	if (o == OPND_NONE || (o & OPND_CONST))
+		return o != OPND_NONE && is_number(k, o, &n) && !(n >> 31 & 1);
+	if (k->defs[o] != 1 || !k->at[o] || deep > 4)
+		return false;
+	in = &k->c->code[k->at[o] - 1];
+	if (in->kind == K_SREG)
+		return in->sub <= SR_CTAID_Z;
+	if (in->kind != K_LANE || in->def != 1)
+		return false;
+	return (in->lop == LOP_MOV && is_int(in->type) && no_sign(k, in->o[1], deep + 1)) ||
+	       (in->lop == LOP_AND && (no_sign(k, in->o[1], deep + 1) || no_sign(k, in->o[2], deep + 1)));
+}
+
+/* Does a definition of 64 bits leave the upper half 0? */
+static bool narrows(const struct known *k, const struct insn *in)
+{
+	if (in->kind != K_LANE || in->def != 1 || in->dw != 1)
+		return false;
+	switch (in->lop) {
+	case LOP_CVT_SEXT: return in->type == T_U64 || (in->type == T_S64 && no_sign(k, in->o[1], 0));
+	case LOP_MOV: return is_int(in->type) && is_narrow(k, in->o[1]);
+	case LOP_AND: return is_narrow(k, in->o[1]) || is_narrow(k, in->o[2]);
+	default: return false;
+	}
+}
+
+/* Registers that several definitions write, in several blocks, are narrow if all of those leave them so. */
+static void narrow(struct known *k)
+{
+	bool more = true;
+	u32 i, q;
+
+	for (i = 0; i < k->c->nregs; i++)
+		k->narrow[i] = k->c->regs[i].w == 1 && k->defs[i];
+	for (i = 0; i < k->c->ncode; i++)
+		for (q = 0; q < 6; q++)
+			if ((k->c->code[i].def >> q & 1) && k->c->code[i].o[q] != OPND_NONE && !(k->c->code[i].o[q] & OPND_CONST))
+				k->at[k->c->code[i].o[q]] = i + 1;
+	while (more) {
+		more = false;
+		for (i = 0; i < k->c->ncode; i++) {
+			const struct insn *in = &k->c->code[i];
+
+			for (q = 0; q < 6; q++)
+				if ((in->def >> q & 1) && in->o[q] != OPND_NONE && !(in->o[q] & OPND_CONST) && k->narrow[in->o[q]] && !narrows(k, in)) {
+					k->narrow[in->o[q]] = 0;
+					more = true;
+				}
+			for (q = 0; in->kind == K_CALL && q < in->u.call->nrets; q++)
+				if (in->u.call->rets[q].is_reg)
+					k->narrow[in->u.call->rets[q].opnd] = 0;
+		}
+	}
+	memset(k->at, 0, (k->c->nregs + 1) * sizeof(u32));
+}
+
 void known_bits(struct cfg *g)
 {
 	struct known k = { .c = g->c };
@@ -437,8 +513,10 @@ void known_bits(struct cfg *g)
 	k.uses = cneed(k.c, pool_alloc(&k.c->pool, bytes));
 	k.defs = cneed(k.c, pool_alloc(&k.c->pool, bytes));
 	k.at = cneed(k.c, pool_alloc(&k.c->pool, bytes));
+	k.narrow = cneed(k.c, pool_alloc(&k.c->pool, k.c->nregs + 1));
 	for (k.pc = 0; k.pc < k.c->ncode; k.pc++)
 		each_opnd(&k.c->code[k.pc], counted, &k);
+	narrow(&k);
 	k.once = g->nb && !g->b[0].npred ? g->b[0].end : 0;
 	for (b = 0; b < g->nb; b++) {
 		k.now = b + 1;
