@@ -266,7 +266,7 @@ CUDA_LITE_FN double log1p(double x)
 	return l.hi + (l.lo + s.lo / s.hi);
 }
 
-CUDA_LITE_FN double pow(double x, double y)
+CUDA_LITE_FN double any_power(double x, double y)
 {
 	double a = __builtin_fabs(x), r;
 	bool whole = rint(y) == y, odd = whole && __builtin_fabs(y) < 9007199254740992.0 && (long long)y & 1;
@@ -290,6 +290,21 @@ CUDA_LITE_FN double pow(double x, double y)
 		p = quick(p.hi, fma(y, l.lo, p.lo));
 	r = exp2d(p.hi, p.hi == p.hi && __builtin_fabs(p.hi) < 800 ? p.lo : 0);
 	return odd && x < 0 ? -r : r;
+}
+/* Exponents that the text names, for which it is one operation: a square, a root, a reciprocal */
+CUDA_LITE_FN inline __attribute__((always_inline)) double pow(double x, double y)
+{
+	if (__builtin_constant_p(y)) {
+		if (y == 2)
+			return x * x;
+		if (y == 1)
+			return x;
+		if (y == -1)
+			return 1 / x;
+		if (y == 0.5)
+			return x == -inf() ? inf() : __nvvm_sqrt_rn_d(x + 0.0);
+	}
+	return any_power(x, y);
 }
 
 /* x = q pi/2 + the result, below pi/4 in size, in two doubles: by 2/pi to as many bits as it takes (Payne and Hanek) */

@@ -408,7 +408,7 @@ CUDA_LITE_FN inline double log2_light(float a)
 
 	return a == 0 ? -inf() : a == inf_f() ? inf() : l;
 }
-CUDA_LITE_FN inline float pow(float x, float y)
+CUDA_LITE_FN inline float any_power(float x, float y)
 {
 	float a = __builtin_fabsf(x), half = y * 0.5f;
 	bool whole = __builtin_rintf(y) == y, odd = whole && __builtin_rintf(half) != half;
@@ -421,6 +421,20 @@ CUDA_LITE_FN inline float pow(float x, float y)
 	r = x < 0 && !whole && a < inf_f() ? nan_f() : r;
 	r = x == 1 || y == 0 ? 1 : r;
 	return (x != x && y != 0) || (y != y && x != 1) ? x + y : r;
+}
+CUDA_LITE_FN inline __attribute__((always_inline)) float pow(float x, float y)
+{
+	if (__builtin_constant_p(y)) {
+		if (y == 2)
+			return x * x;
+		if (y == 1)
+			return x;
+		if (y == -1)
+			return __nvvm_div_rn_f(1, x);
+		if (y == 0.5f)
+			return x == -inf_f() ? inf_f() : __nvvm_sqrt_rn_f(x + 0.0f);
+	}
+	return any_power(x, y);
 }
 
 /* Exact, where the quotient's whole part is: else a bit or more at a time */
