@@ -718,7 +718,7 @@ void leaders_later(struct cfg *g)
 		}
 	memset(l.pred, 0xff, g->nb * sizeof(u32));
 	for (i = 0; i < g->nb; i++)
-		for (k = 0; k < g->b[i].nsucc; k++)
+		for (k = 0; g->b[i].order != NO_PC && k < g->b[i].nsucc; k++)   /* a jump that nobody comes to any more leads on as ever */
 			if (g->b[g->b[i].succ[k]].npred == 1)
 				l.pred[g->b[i].succ[k]] = i;
 	for (i = g->left; i < g->nb; i++)
