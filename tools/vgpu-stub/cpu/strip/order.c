@@ -4,7 +4,8 @@
  * where a thread's second store overwrites what another thread's first one left (ggml's quantization of Q for flash attention:
  * lanes that have nothing to store store it where others put the scales next), the first has to be everybody's before the second
  * is anybody's. So a store is such a place itself, if another one to the same variable that not all lanes come to may follow before
- * lanes look at each other; but not in code that some lanes alone come to, or where columns of their own are stored. Loops are left alone: what fills a tile there would pay for it, and hardware orders no more than this either.
+ * lanes look at each other; but not in code that some lanes alone come to, or where columns of their own are stored. Loops are left alone: what fills a tile there
+ * would pay for it, and hardware orders no more than this either.
  *
  * So is a load of one word by all lanes, in loops too, if some of them may write it next: a leader that hands out work says so by a word of shared memory, all look at
  * it behind the barrier, and the leader writes the next one there while others have not come to a barrier (transposition in place by cycles, queues of tasks).
@@ -21,7 +22,7 @@
 #define STEPS 4u
 #define MOST 64u       /* stores, or loads, that are looked at */
 #define NOWHERE ~0ull
-#define MOST_IN_LOOP 256u      /* blocks */
+#define MOST_IN_LOOP 256u      /* blocks; of a kernel, too, whose branches are looked at one by one */
 
 enum { IN_LOOP = 1, FREE = 2 };
 
@@ -190,7 +191,7 @@ static bool affine_of(const struct scomp *c, const u32 *def, u32 o, u32 steps, s
  */
 static bool stores_apart(const struct scomp *c, const u32 *def, const struct insn *x, const struct insn *y)
 {
-	u32 shape = c->spec & 255, wide = shape == SPEC_POW2 ? 1u << (c->spec >> 8 & 255) : LANES, l, m, w;
+	u32 shape = c->spec & 255, wide = shape == SPEC_POW2 ? 1u << (c->spec >> 8 & 255) : LANES, l, m, w, warps;
 	struct affine a, b;
 
 	if ((shape != SPEC_LINEAR && shape != SPEC_LINE && shape != SPEC_POW2) || !affine_of(c, def, x->o[4], 2 * STEPS, &a) || !affine_of(c, def, y->o[4], 2 * STEPS, &b) ||
@@ -199,7 +200,8 @@ static bool stores_apart(const struct scomp *c, const u32 *def, const struct ins
 	/* of a warp's lanes: which warp it is says where x, or y of short rows, begins; the others are to count as much for both */
 	if (a.by[2] != b.by[2] || (shape == SPEC_LINEAR && a.by[1] != b.by[1]))
 		return false;
-	for (w = 0; w < 1024 / LANES; w++)
+	warps = a.by[0] == b.by[0] && a.by[1] == b.by[1] ? 1 : 1024 / LANES;
+	for (w = 0; w < warps; w++)
 		for (l = 0; l < LANES; l++)
 			for (m = 0; m < LANES; m++) {
 				u32 x0 = shape == SPEC_POW2 ? 0 : LANES * w, y0 = shape == SPEC_POW2 ? LANES / wide * w : 0;
@@ -235,6 +237,8 @@ static bool conditional(const struct jit_src *s, u32 b, u8 *seen, u32 *stack)
 	u8 *behind = seen + s->nb;
 	u32 p, i;
 
+	if (s->nb > MOST_IN_LOOP)
+		return false;
 	reached(s, b, b, behind, stack);
 	for (p = 0; p < s->nb; p++) {
 		const struct insn *in = s->b[p].end > s->b[p].start ? &s->code[s->b[p].end - 1] : NULL;
@@ -268,11 +272,9 @@ static bool another(const struct scomp *c, const u32 *def, u32 b, u32 pc, u64 mi
 
 			if (i == pc || !(candidate(in) || (at != NOWHERE && in->kind == K_ATOM && in->space == SPACE_SHARED)) || !meets(c, def, in, mine, at))
 				continue;
-			if (at == NOWHERE && stores_apart(c, def, &c->code[pc], in))
-				continue;
 			if (at != NOWHERE && in->guard != OPND_NONE)
 				return true;
-			if (b != first && avoids(c, first, b, seen + s->nb, stack + s->nb))
+			if (b != first && avoids(c, first, b, seen + s->nb, stack + s->nb) && !(at == NOWHERE && stores_apart(c, def, &c->code[pc], in)))
 				return true;
 		}
 		if (i == s->b[b].end)
