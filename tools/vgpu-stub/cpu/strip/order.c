@@ -231,9 +231,36 @@ static void reached(const struct jit_src *s, u32 b, u32 past, u8 *seen, u32 *sta
 	}
 }
 
-/* Is there a way past block b, from a branch at which lanes may part, to what lies behind it? An early end is none. */
-static bool conditional(const struct jit_src *s, u32 b, u8 *seen, u32 *stack)
+/* Is o, by what makes it, a lane's own: of its number in the block's rows, and nothing that is not known? */
+static bool of_lanes(const struct scomp *c, const u32 *def, u32 o, u32 steps, bool *any)
 {
+	const struct insn *in;
+	u32 k, shape = c->spec & 255;
+
+	if (o == OPND_NONE || (o & OPND_CONST))
+		return true;
+	in = definition(c, def, o);
+	if (!in || !steps || in->guard != OPND_NONE)
+		return false;
+	switch ((enum kind)in->kind) {
+	case K_SREG:
+		k = spec_sreg(c->spec, in->sub);
+		*any |= k == SR_TID_X || k == SR_LANEID || (k == SR_TID_Y && shape == SPEC_POW2);
+		return k <= SR_CTAID_Z || k == SR_LANEID;
+	case K_LANE: case K_SETP: case K_PRED: case K_CVT: case K_LOP3:
+		for (k = 0; k < 6; k++)
+			if ((in->use >> k & 1) && !of_lanes(c, def, in->o[k], steps - 1, any))
+				return false;
+		return true;
+	default:
+		return in->kind == K_LDPARAM;
+	}
+}
+
+/* Is there a way past block b, from a branch at which a warp's lanes part by their numbers, to what lies behind it? An early end is none. */
+static bool conditional(const struct scomp *c, const u32 *def, u32 b, u8 *seen, u32 *stack)
+{
+	const struct jit_src *s = c->s;
 	u8 *behind = seen + s->nb;
 	u32 p, i;
 
@@ -243,7 +270,9 @@ static bool conditional(const struct jit_src *s, u32 b, u8 *seen, u32 *stack)
 	for (p = 0; p < s->nb; p++) {
 		const struct insn *in = s->b[p].end > s->b[p].start ? &s->code[s->b[p].end - 1] : NULL;
 
-		if (!in || p == b || in->kind != K_CBRA || in->guard == OPND_NONE || (in->guard & OPND_CONST))
+		bool own = false;
+
+		if (!in || p == b || in->kind != K_CBRA || in->guard == OPND_NONE || !of_lanes(c, def, in->guard, 2 * STEPS, &own) || !own)
 			continue;
 		reached(s, p, s->nb, seen, stack);
 		if (!seen[b])
@@ -630,11 +659,11 @@ bool s_order(struct scomp *c)
 
 			if (in->kind == K_WARPSYNC && in->guard == OPND_NONE && in->o[2] != OPND_NONE && (in->o[2] & OPND_CONST) && !in->sub2) {
 				named = s_val(c, in->o[2], 0);
-				in->sub2 = named.cls == SC_SCALAR && !named.pat && !named.known && conditional(s, b, seen, stack) ? SHFL_WITHIN : 0;
+				in->sub2 = named.cls == SC_SCALAR && !named.pat && !named.known && conditional(c, def, b, seen, stack) ? SHFL_WITHIN : 0;
 			}
 			if (in->guard != OPND_NONE || s_sync(in))
 				continue;
-			if (candidate(in) && !s->b[b].depth && stores >= 2 && stores <= MOST && !conditional(s, b, seen, stack))
+			if (candidate(in) && !s->b[b].depth && stores >= 2 && stores <= MOST && !conditional(c, def, b, seen, stack))
 				c->whole[i] = another(c, def, b, i, root(c, def, in->o[4], STEPS), NOWHERE, seen, stack);
 			if (in->kind != K_LD || in->space != SPACE_SHARED || in->vec != 1 || loads >= MOST || (at = place(c, def, in)) == NOWHERE)
 				continue;
