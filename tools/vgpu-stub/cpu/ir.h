@@ -164,6 +164,14 @@ static inline bool insn_writes(const struct insn *in, u32 v)
 	return false;
 }
 
+/* The same operation, of whatever operands */
+static inline bool insn_same_op(const struct insn *a, const struct insn *b)
+{
+	return a->kind == b->kind && a->lop == b->lop && a->u.lane == b->u.lane && a->imm == b->imm && a->mxcsr == b->mxcsr && a->dw == b->dw &&
+	       a->def == b->def && a->use == b->use && a->type == b->type && a->stype == b->stype && a->space == b->space && a->vec == b->vec &&
+	       a->size == b->size && a->sub == b->sub && a->sub2 == b->sub2 && a->flags == b->flags && a->aw == b->aw;
+}
+
 enum { REDUX_NAN = 1, REDUX_ABS };       /* sub2 of K_REDUX of .f32 */
 #define INF_CNEG 1              /* predicate operand c (or a) is inverted */
 #define INF_SPIN 1              /* a jump back in a short loop that looks at what others write: a round costs SPIN_COST more */

@@ -447,8 +447,7 @@ static bool native(struct jcomp *c, const struct insn *in)
 	return in->kind == K_LANE ? jit_lane_call(c, in) : jit_cvt_call(c, in);
 }
 
-/* Lanes wait for each other here; the interpreter keeps account of that. */
-static bool together(const struct insn *in)
+bool jit_together(const struct insn *in)
 {
 	return in->kind == K_SHFL || in->kind == K_VOTE || in->kind == K_MATCH || in->kind == K_REDUX;
 }
@@ -468,7 +467,7 @@ static void straight(struct jcomp *c, const struct insn *in, u32 pc)
 			return;                 /* was loaded with one before it, or is stored with one behind it */
 		in = &c->merged[pc];
 	}
-	if (together(in))
+	if (jit_together(in))
 		j_need_members(c, in);  /* on every way: what is known of them holds behind it, too */
 	if (in->guard != OPND_NONE) {
 		struct rm p = ju_rm(c, in->guard);

@@ -557,6 +557,8 @@ bool jit_shfl(struct jcomp *c, const struct insn *in);
 bool jit_vote(struct jcomp *c, const struct insn *in);
 /* jit_match.c */
 bool jit_match(struct jcomp *c, const struct insn *in);
+bool jit_together(const struct insn *in);       /* lanes wait for each other here; the interpreter keeps account of that */
+void j_put_bits(struct jcomp *c, u32 o);        /* the predicate o is eax's bits; where lanes wait, what was there */
 bool jit_redux(struct jcomp *c, const struct insn *in);
 bool jit_activemask(struct jcomp *c, const struct insn *in);
 bool jit_cvta(struct jcomp *c, const struct insn *in);

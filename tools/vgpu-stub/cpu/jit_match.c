@@ -25,8 +25,7 @@ static bool members(struct jcomp *c, const struct insn *in)
 	return true;
 }
 
-/* The predicate o is eax's bits; where lanes wait, what was there. */
-static void put_bits(struct jcomp *c, u32 o)
+void j_put_bits(struct jcomp *c, u32 o)
 {
 	struct rm old = rm_mem(RBX, (s32)c->r[o].home);
 	struct as *a = &c->a;
@@ -59,7 +58,7 @@ bool jit_match(struct jcomp *c, const struct insn *in)
 	g_lea(a, 1, RDX, rm_mem(RBX, JP_LANES));
 	jit_call_done(c, (u64)(uintptr_t)warp_match_one);
 	if (in->o[1] != OPND_NONE)
-		put_bits(c, in->o[1]);
+		j_put_bits(c, in->o[1]);
 	for (p = 0; p < 2; p++) {
 		ev(a, V_MOVA32, 0, 0, rm_mem(RBX, (s32)(JP_RESULT + 64 * p)));
 		jv_put(c, in->o[0], p, 0);

@@ -240,11 +240,13 @@ static bool has(const u64 *set, u32 v) { return set[v >> 6] >> (v & 63) & 1; }
 /* A value that is made of its operands alone. */
 static bool made_of_operands(const struct insn *in)
 {
+	if (in->guard != OPND_NONE || in->def != 1)
+		return false;
 	switch ((enum kind)in->kind) {
 	case K_SREG:
 		return in->sub <= SR_CTAID_Z;
 	case K_LANE: case K_SETP: case K_PRED: case K_LADDR: case K_LOP3: case K_CVT: case K_CVTA: case K_LDPARAM:
-		return in->guard == OPND_NONE && in->def == 1;
+		return true;
 	default:
 		return false;
 	}
@@ -258,9 +260,7 @@ static bool same_made(const struct insn *a, const struct insn *b)
 	for (k = 0; k < 6; k++)
 		if ((a->use >> k & 1) && a->o[k] != b->o[k])
 			return false;
-	return a->kind == b->kind && a->lop == b->lop && a->u.lane == b->u.lane && a->imm == b->imm && a->mxcsr == b->mxcsr && a->dw == b->dw && a->def == b->def &&
-	       a->use == b->use && a->type == b->type && a->stype == b->stype && a->space == b->space && a->size == b->size && a->sub == b->sub && a->sub2 == b->sub2 &&
-	       a->flags == b->flags && a->aw == b->aw && a->gneg == b->gneg;
+	return insn_same_op(a, b);
 }
 
 /*
@@ -427,8 +427,6 @@ static bool asked_apart(const struct jcomp *c, const struct search *s)
 	return false;
 }
 
-static bool at_once(const struct insn *in) { return in->kind == K_SHFL || in->kind == K_VOTE || in->kind == K_MATCH || in->kind == K_REDUX || in->kind == K_WARPSYNC; }
-
 /* What all come to together, a barrier or a shuffle, is none of a region that goes on behind it: lanes would come to it one side after the other. */
 static bool waits_within(const struct jcomp *c, const struct search *s)
 {
@@ -436,7 +434,7 @@ static bool waits_within(const struct jcomp *c, const struct search *s)
 
 	for (i = 0; i < s->nlist; i++)
 		for (k = c->s->b[s->list[i]].start; k < c->s->b[s->list[i]].end; k++)
-			if (s->mark[s->list[i]] == 3 && (c->code[k].kind == K_BAR || at_once(&c->code[k])))
+			if (s->mark[s->list[i]] == 3 && (c->code[k].kind == K_BAR || c->code[k].kind == K_WARPSYNC || jit_together(&c->code[k])))
 				return true;
 	return false;
 }

@@ -55,20 +55,6 @@ static bool stays_within(const u32 *idx, u32 part)
 	return l == 16 * part + 16;
 }
 
-/* Predicate o of a shuffle: eax's lanes where lanes run, what was there where they wait. */
-static void found(struct jcomp *c, u32 o)
-{
-	struct rm home = rm_mem(RBX, (s32)c->r[o].home);
-	struct as *a = &c->a;
-
-	if (c->gk) {
-		g_alu(a, 0, G_XOR, RAX, home);
-		g_alu(a, 0, G_AND, RAX, PM(m));
-		g_alu(a, 0, G_XOR, RAX, home);
-	}
-	g_store(a, 0, home, RAX);
-}
-
 /*
  * Distances, or segments, that only show when it runs: from whom each lane gets it is computed as PTX ISA 9.7.9.6 says (shfl.sync). The values are in zmm5 and 6.
  * seg: of lanes that are no part of a lane's number in its segment.
@@ -138,7 +124,7 @@ static void shuffle_by(struct jcomp *c, const struct insn *in, int to[2])
 		k_let(a, 6);
 		k_unpckwd(a, 7, 7, 6);
 		k_to(a, RAX, 7);
-		found(c, in->o[1]);
+		j_put_bits(c, in->o[1]);
 	}
 }
 
@@ -227,7 +213,7 @@ bool jit_shfl(struct jcomp *c, const struct insn *in)
 	}
 	if (in->o[1] != OPND_NONE && plain) {
 		g_movi(a, RAX, ok);
-		found(c, in->o[1]);
+		j_put_bits(c, in->o[1]);
 	}
 	return true;
 }

@@ -417,7 +417,7 @@ static void seen(struct known *k, struct insn *in)
 		lane(k, in);
 	/* clang says of what one way has brought that it has 32 bits, though all ways do */
 	if (in->kind == K_LANE && in->lop == LOP_MOV && in->def == 1 && in->o[0] == in->o[1] && in->guard == OPND_NONE && (in->type == T_U32 || in->type == T_U64))
-		in->kind = K_NOP, in->def = in->use = 0;
+		cfg_nop(in);
 }
 
 static void written(void *arg, u32 *o, bool is_def)

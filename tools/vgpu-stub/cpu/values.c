@@ -141,13 +141,6 @@ static bool is_copy(const struct values *v, const struct insn *in)
 	       s != OPND_NONE && (in->type == T_U32 || in->type == T_U64) && v->c->regs[s].w == v->c->regs[in->o[0]].w;
 }
 
-static bool same_op(const struct insn *a, const struct insn *b)
-{
-	return a->kind == b->kind && a->lop == b->lop && a->u.lane == b->u.lane && a->imm == b->imm && a->mxcsr == b->mxcsr && a->dw == b->dw &&
-	       a->def == b->def && a->use == b->use && a->type == b->type && a->stype == b->stype && a->space == b->space && a->vec == b->vec &&
-	       a->size == b->size && a->sub == b->sub && a->sub2 == b->sub2 && a->flags == b->flags && a->aw == b->aw;
-}
-
 /* The number of what instruction `at` makes, if some register still holds that; else it is noted, and has a new one. */
 static u32 make(struct values *v, u32 at, bool *again)
 {
@@ -163,7 +156,7 @@ static u32 make(struct values *v, u32 at, bool *again)
 		m = &v->made[((key >> 16) + k) & (MADE - 1)];
 		if (m->stamp != v->now)
 			break;
-		if (!memcmp(m->n, n, sizeof(n)) && same_op(in, &v->c->code[m->at]) && holder_of(v, m->number) != OPND_NONE) {
+		if (!memcmp(m->n, n, sizeof(n)) && insn_same_op(in, &v->c->code[m->at]) && holder_of(v, m->number) != OPND_NONE) {
 			*again = true;
 			return m->number;
 		}

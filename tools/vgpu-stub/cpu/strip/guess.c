@@ -55,35 +55,6 @@ static bool makes_uneven(const struct scomp *c, const struct insn *in)
 	}
 }
 
-static void uneven(struct scomp *c)
-{
-	bool more = true;
-	u32 i, k;
-
-	for (i = 0; i < c->s->nregs; i++)
-		c->r[i].uneven = false;
-	while (more) {
-		more = false;
-		for (i = 0; i < c->n; i++) {
-			const struct insn *in = &c->code[i];
-
-			if (!makes_uneven(c, in))
-				continue;
-			for (k = 0; k < 6; k++)
-				if ((in->def >> k & 1) && in->o[k] != OPND_NONE && !(in->o[k] & OPND_CONST) && !c->r[in->o[k]].uneven && c->r[in->o[k]].v.cls != SC_SCALAR) {
-					c->r[in->o[k]].uneven = true;
-					more = true;
-				}
-			if (in->kind == K_CALL)
-				for (k = 0; k < in->u.call->nrets; k++)
-					if (in->u.call->rets[k].is_reg && !c->r[in->u.call->rets[k].opnd].uneven) {
-						c->r[in->u.call->rets[k].opnd].uneven = true;
-						more = true;
-					}
-		}
-	}
-}
-
 /* ---- what says nothing of its neighbours' ----------------------------------------------------------- */
 
 static bool makes_wild(const struct scomp *c, const struct insn *in)
@@ -115,32 +86,37 @@ static bool makes_wild(const struct scomp *c, const struct insn *in)
 	return false;
 }
 
-static void wild(struct scomp *c)
+/* ---- both: what is made by such instructions, until nothing changes ---------------------------------- */
+
+static bool mark(struct sregister *r, bool wild)
+{
+	bool was = wild ? r->wild : r->uneven;
+
+	if (wild)
+		r->wild = true;
+	else
+		r->uneven = true;
+	return !was;
+}
+
+static void spread(struct scomp *c, bool (*makes)(const struct scomp *, const struct insn *), bool wild)
 {
 	bool more = true;
 	u32 i, k;
 
-	for (i = 0; i < c->s->nregs; i++)
-		c->r[i].wild = false;
 	while (more) {
 		more = false;
 		for (i = 0; i < c->n; i++) {
 			const struct insn *in = &c->code[i];
 
-			if (!makes_wild(c, in))
+			if (!makes(c, in))
 				continue;
 			for (k = 0; k < 6; k++)
-				if ((in->def >> k & 1) && in->o[k] != OPND_NONE && !(in->o[k] & OPND_CONST) && !c->r[in->o[k]].wild &&
-				    c->r[in->o[k]].v.cls != SC_SCALAR) {
-					c->r[in->o[k]].wild = true;
-					more = true;
-				}
-			if (in->kind == K_CALL)
-				for (k = 0; k < in->u.call->nrets; k++)
-					if (in->u.call->rets[k].is_reg && !c->r[in->u.call->rets[k].opnd].wild) {
-						c->r[in->u.call->rets[k].opnd].wild = true;
-						more = true;
-					}
+				if ((in->def >> k & 1) && in->o[k] != OPND_NONE && !(in->o[k] & OPND_CONST) && c->r[in->o[k]].v.cls != SC_SCALAR)
+					more |= mark(&c->r[in->o[k]], wild);
+			for (k = 0; in->kind == K_CALL && k < in->u.call->nrets; k++)
+				if (in->u.call->rets[k].is_reg)
+					more |= mark(&c->r[in->u.call->rets[k].opnd], wild);
 		}
 	}
 }
@@ -150,8 +126,10 @@ void s_splits(struct scomp *c)
 	const u8 *parted = c->s->parted;
 	u32 b;
 
-	uneven(c);
-	wild(c);
+	for (b = 0; b < c->s->nregs; b++)
+		c->r[b].wild = c->r[b].uneven = false;
+	spread(c, makes_uneven, false);
+	spread(c, makes_wild, true);
 	for (b = 0; b < c->nb; b++) {
 		struct sblock *sb = &c->b[b];
 		const struct insn *last = &c->code[sb->end - 1];
