@@ -17,25 +17,14 @@
  */
 #include <string.h>
 
-#include "cfg.h"
+#include "guards.h"
 #include "lanes.h"
 
 #define BODY_LONGEST 8u
-#define BLOCK_LONGEST 256u      /* that takes a body in */
 #define LOOP_BLOCKS 64u         /* looked at for a way back */
-#define ROUNDS 16u
 #define SINK_MOST 16u           /* instructions that a comparison passes on its way to the branch */
 
-struct guards {
-	struct cfg *g;
-	struct comp *c;
-	u32 *uses, *defs;       /* by register: instructions that do; NULL: not counted yet */
-	u8 *vary;               /* lanes may have different values */
-	u32 nregs;              /* of those arrays */
-	u32 left;               /* instructions that may still be copied */
-};
-
-static struct insn *last_of(const struct guards *u, u32 b)
+struct insn *guards_last(const struct guards *u, u32 b)
 {
 	return &u->c->code[u->g->b[b].end - 1];
 }
@@ -65,7 +54,7 @@ static void writes(void *arg, u32 *o, bool is_def)
 }
 
 /* Whatever its operands are, lanes may get different results. */
-static bool makes_varying(const struct insn *in)
+bool guards_makes_varying(const struct insn *in)
 {
 	switch (in->kind) {
 	case K_SREG:
@@ -96,7 +85,7 @@ static void who_varies(struct guards *u)
 		for (i = 0; i < u->c->ncode; i++) {
 			struct insn *in = &u->c->code[i];
 
-			l.vary = makes_varying(in);
+			l.vary = guards_makes_varying(in);
 			each_opnd(in, reads, &l);
 			if (l.vary && in->kind != K_VOTE && in->kind != K_ACTIVEMASK)
 				each_opnd(in, writes, &l);
@@ -104,7 +93,7 @@ static void who_varies(struct guards *u)
 	}
 }
 
-static bool varies(struct guards *u, u32 p)
+bool guards_varies(struct guards *u, u32 p)
 {
 	if (!u->vary)
 		who_varies(u);
@@ -113,7 +102,7 @@ static bool varies(struct guards *u, u32 p)
 
 /* ---- what may be done by all, or under a guard -------------------------------------------------- */
 
-static bool arithmetic(const struct insn *in)
+bool guards_arithmetic(const struct insn *in)
 {
 	switch (in->kind) {
 	case K_LANE: case K_SETP: case K_PRED: case K_CVT: case K_LOP3: case K_NOP:
@@ -123,9 +112,9 @@ static bool arithmetic(const struct insn *in)
 }
 
 /* Where the instructions of b end, but for the jump behind them. */
-static u32 end_of(const struct guards *u, u32 b)
+u32 guards_end(const struct guards *u, u32 b)
 {
-	return u->g->b[b].end - (last_of(u, b)->kind == K_JMP || last_of(u, b)->kind == K_CBRA);
+	return u->g->b[b].end - (guards_last(u, b)->kind == K_JMP || guards_last(u, b)->kind == K_CBRA);
 }
 
 struct within { u32 reg, uses, defs; bool early; };
@@ -157,7 +146,7 @@ static bool private_to(const struct guards *u, u32 b, u32 v)
 	return !w.early && w.uses == u->uses[v] && w.defs == u->defs[v];
 }
 
-static bool writes_only_private(const struct guards *u, u32 b, const struct insn *in)
+bool guards_private(const struct guards *u, u32 b, const struct insn *in)
 {
 	u32 k;
 
@@ -180,14 +169,14 @@ static bool is_def_of(const struct insn *in, u32 v)
 /* b, which only one block leads to, may be done under p. */
 static bool body(const struct guards *u, u32 b, u32 p)
 {
-	u32 i, end = end_of(u, b), start = u->g->b[b].start;
+	u32 i, end = guards_end(u, b), start = u->g->b[b].start;
 
-	if (!b || u->g->b[b].npred != 1 || u->g->b[b].nsucc != 1 || end - start > BODY_LONGEST || (end < u->g->b[b].end && last_of(u, b)->kind != K_JMP))
+	if (!b || u->g->b[b].npred != 1 || u->g->b[b].nsucc != 1 || end - start > BODY_LONGEST || (end < u->g->b[b].end && guards_last(u, b)->kind != K_JMP))
 		return false;
 	for (i = start; i < end; i++) {
 		const struct insn *in = &u->c->code[i];
 
-		if (!arithmetic(in) || is_def_of(in, p))
+		if (!guards_arithmetic(in) || is_def_of(in, p))
 			return false;
 	}
 	return true;
@@ -198,10 +187,10 @@ static bool free_body(const struct guards *u, u32 b)
 {
 	u32 i, end = u->g->b[b].end - 1;
 
-	if (!b || u->g->b[b].npred != 1 || last_of(u, b)->kind != K_CBRA || end - u->g->b[b].start > BODY_LONGEST)
+	if (!b || u->g->b[b].npred != 1 || guards_last(u, b)->kind != K_CBRA || end - u->g->b[b].start > BODY_LONGEST)
 		return false;
 	for (i = u->g->b[b].start; i < end; i++)
-		if (!arithmetic(&u->c->code[i]) || !writes_only_private(u, b, &u->c->code[i]))
+		if (!guards_arithmetic(&u->c->code[i]) || !guards_private(u, b, &u->c->code[i]))
 			return false;
 	return true;
 }
@@ -231,7 +220,7 @@ static bool in_loop(const struct guards *u, u32 b)
 /* ---- the changes -------------------------------------------------------------------------------- */
 
 /* A copy of an instruction at the end of the code. */
-static struct insn *copy(struct guards *u, u32 from)
+struct insn *guards_copy(struct guards *u, u32 from)
 {
 	struct insn *in = emit(u->c, K_NOP);
 
@@ -242,20 +231,20 @@ static struct insn *copy(struct guards *u, u32 from)
 static void copies(struct guards *u, u32 from, u32 end)
 {
 	for (; from < end; from++)
-		copy(u, from);
+		guards_copy(u, from);
 }
 
 /* b's instructions but for the last one begin anew at the end of the code. */
-static u32 begin(struct guards *u, u32 b)
+u32 guards_begin(struct guards *u, u32 b)
 {
 	u32 at = u->c->ncode;
 
 	copies(u, u->g->b[b].start, u->g->b[b].end - 1);
-	u->c->line = last_of(u, b)->line;
+	u->c->line = guards_last(u, b)->line;
 	return at;
 }
 
-static void done(struct guards *u, u32 b, u32 start)
+void guards_done(struct guards *u, u32 b, u32 start)
 {
 	u->left -= u->c->ncode - start < u->left ? u->c->ncode - start : u->left;
 	u->g->b[b].start = start;
@@ -265,7 +254,7 @@ static void done(struct guards *u, u32 b, u32 start)
 /* An edge of b's branch to a block that only jumps on leads to where that one does. Not one that others come to as well and that jumps back: lanes meet there. */
 static void thread_edges(struct guards *u, u32 b)
 {
-	struct insn *br = last_of(u, b);
+	struct insn *br = guards_last(u, b);
 	u32 k, n;
 
 	for (k = 0; k < 2; k++)
@@ -287,20 +276,20 @@ static void thread_edges(struct guards *u, u32 b)
 static bool either(struct guards *u, u32 b, u32 x, u32 y)
 {
 	struct block *bb = &u->g->b[b], *yb = &u->g->b[y];
-	struct insn first = *last_of(u, b), second, *in;
+	struct insn first = *guards_last(u, b), second, *in;
 	bool neg, neg2;
 	u32 z, start, r;
 
 	if (y == b || !free_body(u, y))
 		return false;
 	thread_edges(u, y);
-	second = *last_of(u, y);
+	second = *guards_last(u, y);
 	if (second.guard & OPND_CONST || (second.taken != x && second.fall != x) || second.taken == second.fall)
 		return false;
 	z = second.taken == x ? second.fall : second.taken;
 	neg = (first.taken == x) == !!first.gneg;
 	neg2 = (second.taken == x) == !!second.gneg;
-	start = begin(u, b);
+	start = guards_begin(u, b);
 	copies(u, yb->start, yb->end - 1);
 	r = new_reg(u->c, T_PRED);
 	emit_pred(u->c, PRED_OR, r, first.guard, neg, second.guard, neg2);
@@ -310,7 +299,7 @@ static bool either(struct guards *u, u32 b, u32 x, u32 y)
 	in->gneg = false;
 	in->taken = x;
 	in->fall = z;
-	done(u, b, start);
+	guards_done(u, b, start);
 	bb->succ[0] = x;
 	bb->succ[1] = z;
 	u->g->b[x].npred--;
@@ -318,51 +307,61 @@ static bool either(struct guards *u, u32 b, u32 x, u32 y)
 	return true;
 }
 
+/* Block b, now at the end of the code, goes on to join, and is that, if nobody else comes there; gone: how many ways there are no more. */
+void guards_join(struct guards *u, u32 b, u32 join, u32 gone)
+{
+	struct block *bb = &u->g->b[b], *j = &u->g->b[join];
+	struct insn *in;
+
+	j->npred -= gone;
+	if (j->npred == 1 && join && join != b && j->end - j->start <= BLOCK_LONGEST) {
+		copies(u, j->start, j->end);
+		bb->succ = j->succ;
+		bb->nsucc = j->nsucc;
+		j->npred = 0;
+		return;
+	}
+	in = emit(u->c, K_JMP);
+	in->taken = join;
+	bb->succ[0] = join;
+	bb->nsucc = 1;
+}
+
 /* b's branch is no more: what it led to, body, is done under its guard, and then comes join. */
 static bool under(struct guards *u, u32 b, u32 to, u32 join)
 {
-	struct block *bb = &u->g->b[b], *t = &u->g->b[to];
-	struct insn branch = *last_of(u, b), *in;
+	struct block *t = &u->g->b[to];
+	struct insn branch = *guards_last(u, b), *in;
 	u32 start, i, end;
 
 	if (to == b || t->nsucc != 1 || t->succ[0] != join || !body(u, to, branch.guard))
 		return false;
-	start = begin(u, b);
-	for (i = t->start, end = end_of(u, to); i < end; i++) {
-		bool all = arithmetic(&u->c->code[i]) && writes_only_private(u, to, &u->c->code[i]);
+	start = guards_begin(u, b);
+	for (i = t->start, end = guards_end(u, to); i < end; i++) {
+		bool all = guards_arithmetic(&u->c->code[i]) && guards_private(u, to, &u->c->code[i]);
 
-		in = copy(u, i);
+		in = guards_copy(u, i);
 		if (all || in->kind == K_NOP)
 			continue;
 		in->guard = branch.guard;
 		in->gneg = (branch.taken == to) == !!branch.gneg;
 	}
 	t->npred = 0;
-	bb->succ = t->succ;
-	bb->nsucc = 1;
-	if (--u->g->b[join].npred == 1 && join && join != b && u->g->b[join].end - u->g->b[join].start <= BLOCK_LONGEST) {
-		copies(u, u->g->b[join].start, u->g->b[join].end);
-		bb->succ = u->g->b[join].succ;
-		bb->nsucc = u->g->b[join].nsucc;
-		u->g->b[join].npred = 0;
-	} else {
-		in = emit(u->c, K_JMP);
-		in->taken = join;
-	}
-	done(u, b, start);
+	guards_join(u, b, join, 1);
+	guards_done(u, b, start);
 	return true;
 }
 
 static bool better(struct guards *u, u32 b)
 {
 	const struct block *bb = &u->g->b[b];
-	struct insn br = *last_of(u, b);
+	struct insn br = *guards_last(u, b);
 
 	if (br.kind != K_CBRA || (br.guard & OPND_CONST) || br.taken == br.fall || bb->end - bb->start > BLOCK_LONGEST || bb->nsucc != 2 ||
-	    u->left < BLOCK_LONGEST * 3 || (b && !bb->npred) || !in_loop(u, b) || !varies(u, br.guard))
+	    u->left < BLOCK_LONGEST * 3 || (b && !bb->npred) || !in_loop(u, b) || !guards_varies(u, br.guard))
 		return false;
 	thread_edges(u, b);
-	br = *last_of(u, b);
+	br = *guards_last(u, b);
 	if (br.taken == br.fall)
 		return false;
 	return either(u, b, br.taken, br.fall) || either(u, b, br.fall, br.taken) || under(u, b, br.taken, br.fall) || under(u, b, br.fall, br.taken);
@@ -377,6 +376,8 @@ void guards_for_branches(struct cfg *g)
 	if (!g->c->fn->entry || !e->code_rw || e->mc || e->ops || e->dbg)
 		return;
 	u.left = g->c->ncode + 1024;
+	if (e->lanes != &lanes_avx512)
+		sides_for_branches(&u);
 	for (b = 0; b < g->nb; b++)
 		while (better(&u, b))
 			;

@@ -64,10 +64,12 @@ static bool sort(struct scomp *c, u32 from, u32 to, u32 n, u64 *reads, u64 *out)
 			if (c->r[w * 64 + (u32)__builtin_ctzll(x)].kept)
 				out[w] &= ~(x & -x);
 	for (pc = to; pc < to + n; pc++)
-		for (k = 0; k < 6; k++) {
-			u32 o = c->code[pc].o[k];
+		for (k = 0; k < 7; k++) {
+			const struct insn *in = &c->code[pc];
+			u32 o = k == 6 ? in->guard : in->o[k];
 
-			if (!(c->code[pc].use >> k & 1) || o == OPND_NONE || (o & OPND_CONST))
+			/* under a guard it leaves others' results as they are */
+			if ((k < 6 && !((in->use | (in->guard != OPND_NONE ? in->def : 0)) >> k & 1)) || o == OPND_NONE || (o & OPND_CONST))
 				continue;
 			if (c->r[o].v.cls == SC_SCALAR)
 				return false;

@@ -23,12 +23,21 @@ static bool goes_on(const struct scomp *c, u32 pc)
 	return pc + 1 < c->n && c->b[b].start == pc + 1 && s_enters(c, b);
 }
 
+/* Do all lanes do it together, be it that some of them only come by? */
+static bool together(const struct insn *in)
+{
+	struct insn all = *in;
+
+	all.guard = OPND_NONE;
+	return (in->guard == OPND_NONE || (in->kind != K_TENSOR && in->kind != K_GEN)) && s_together(&all);
+}
+
 /* Is it a place that strips meet at in code? b ends with it. */
 static bool meets(const struct scomp *c, const struct sblock *b)
 {
 	u32 w;
 
-	if (!b->sync || c->code[b->end - 1].guard != OPND_NONE)
+	if (!b->sync || (c->code[b->end - 1].guard != OPND_NONE && !together(&c->code[b->end - 1])))
 		return false;
 	for (w = 0; w < c->bwords; w++)
 		if (b->wait[w])
@@ -118,44 +127,7 @@ bool s_clean(struct scomp *c)
 
 /* ---- what is done by all ------------------------------------------------------------------------ */
 
-/* One predicate of 32 bits, whose members are all lanes. */
-static bool vote(struct scomp *c, const struct insn *in)
-{
-	struct as *a = &c->a;
-	u32 members, s;
-
-	if ((in->o[2] != OPND_NONE && (!s_constant(c, in->o[2], &members) || members != ~0u)) || (in->o[1] & OPND_CONST))
-		return false;
-	g_load(a, 0, RAX, rm_mem(RBX, (s32)c->r[in->o[1]].slot));
-	if (in->flags & INF_CNEG)
-		g_not(a, 0, RAX);
-	switch (in->sub) {
-	case VOTE_BALLOT:
-		vx_x(a, X_MOVD, 0, 0, rm_reg(RAX));
-		vy(a, X_PBCASTD, 0, 0, rm_reg(0));
-		for (s = 0; s < STRIPS; s++) {
-			vy(a, X_MOVU_ST, 0, 0, rm_mem(RBX, (s32)(c->r[in->o[0]].slot + 32 * s)));
-			s_unhold(c, in->o[0], s);
-		}
-		return true;
-	case VOTE_ANY:          /* carry: not 0 */
-		g_neg(a, 0, RAX);
-		break;
-	case VOTE_ALL:          /* carry: not all ones */
-		g_not(a, 0, RAX);
-		g_neg(a, 0, RAX);
-		break;
-	default:
-		return false;
-	}
-	g_alu(a, 0, G_SBB, RAX, rm_reg(RAX));
-	if (in->sub == VOTE_ALL)
-		g_not(a, 0, RAX);
-	g_store(a, 0, rm_mem(RBX, (s32)c->r[in->o[0]].slot), RAX);
-	return true;
-}
-
-static void by_interpreter(struct scomp *c, u32 pc, u32 n)
+void s_by_interpreter(struct scomp *c, u32 pc, u32 n)
 {
 	struct as *a = &c->a;
 
@@ -169,6 +141,8 @@ static void by_interpreter(struct scomp *c, u32 pc, u32 n)
 	b1(a, 0x77);
 	g_movi(a, RAX, (u64)(uintptr_t)strip_meet);
 	g_op(a, 0, 0xff, 2, rm_reg(RAX), 0);
+	g_movi(a, RAX, 255);
+	s_mask_vector(c, 15, RAX);
 }
 
 /* ---- from strip to strip ------------------------------------------------------------------------ */
@@ -314,7 +288,7 @@ static u32 in_a_row(const struct scomp *c, u32 pc)
 		b = s_block_at(c, pc + n);
 		if (pc + n >= c->n || (n && (c->b[b].start != pc + n || c->b[b].end != pc + n + 1)) || !meets(c, &c->b[b]))
 			return n;
-		if (!s_together(&c->code[pc + n]) || !goes_on(c, pc + n) || !vectors_only(c, &c->code[pc + n]))
+		if (!together(&c->code[pc + n]) || !goes_on(c, pc + n) || !vectors_only(c, &c->code[pc + n]))
 			return n;
 		/* memory: alone */
 		if (c->code[pc + n].kind == K_LD || c->code[pc + n].kind == K_ST)
@@ -349,8 +323,20 @@ static bool by_code(struct scomp *c, u32 pc)
 	const struct insn *in = &c->code[pc];
 	u32 at = a->n, nfix = a->nfix;
 
-	if (in->kind == K_SHFL ? s_shuffle_all(c, pc) : in->kind == K_VOTE ? vote(c, in) : in->kind == K_WARPSYNC || in->kind == K_NOP)
+	switch ((enum kind)in->kind) {
+	case K_SHFL:
+		if (s_shuffle_all(c, pc))
+			return true;
+		break;
+	case K_VOTE: case K_ACTIVEMASK:
+		if (s_vote_all(c, pc))
+			return true;
+		break;
+	case K_WARPSYNC: case K_NOP:
 		return true;
+	default:
+		break;
+	}
 	a->n = at;
 	a->nfix = nfix;
 	return false;
@@ -360,7 +346,6 @@ static bool by_code(struct scomp *c, u32 pc)
 static void all_do(struct scomp *c, u32 pc, u32 n)
 {
 	u32 i, first = 0;
-	bool called = false;
 
 	for (i = 0; i <= n; i++) {
 		u32 at = c->a.n, nfix = c->a.nfix;
@@ -371,17 +356,12 @@ static void all_do(struct scomp *c, u32 pc, u32 n)
 		if (i > first) {
 			c->a.n = at;
 			c->a.nfix = nfix;
-			by_interpreter(c, pc + first, i - first);
+			s_by_interpreter(c, pc + first, i - first);
 			s_hold_none(c);
-			called = true;
 			if (i < n)
 				by_code(c, pc + i);
 		}
 		first = i + 1;
-	}
-	if (called) {
-		g_movi(&c->a, RAX, 255);
-		s_mask_vector(c, 15, RAX);
 	}
 }
 
@@ -526,9 +506,12 @@ bool s_meets_as_one(const struct scomp *c, u32 pc)
 		return true;
 	n = in_a_row(c, pc);
 	for (i = 0; i < n; i++)
-		for (k = 0; k < 6; k++)
-			if ((in[i].use >> k & 1) && in[i].o[k] != OPND_NONE && !(in[i].o[k] & OPND_CONST) && c->r[in[i].o[k]].v.cls == SC_SCALAR)
+		for (k = 0; k < 7; k++) {
+			u32 o = k == 6 ? in[i].guard : in[i].use >> k & 1 ? in[i].o[k] : OPND_NONE;
+
+			if (o != OPND_NONE && !(o & OPND_CONST) && c->r[o].v.cls == SC_SCALAR)
 				return false;
+		}
 	return n > 0;
 }
 

@@ -95,7 +95,10 @@ void strip_meet(struct tstate *ts, struct sprivate *p, u32 pc, u32 n)
 
 		k = in->kind == K_TENSOR && in->sub == TENSOR_MMA ? tensor_group(in, n - i) : 1;
 		if (k == 1) {
-			by_interpreter(ts, p, pc + i, ~0u);
+			u32 m = in->guard == OPND_NONE ? ~0u : *(const u32 *)opnd(f, in->guard) ^ (in->gneg ? ~0u : 0);
+
+			if (m)
+				by_interpreter(ts, p, pc + i, m);
 			continue;
 		}
 		if (ts->jit->mxcsr == ~0u)

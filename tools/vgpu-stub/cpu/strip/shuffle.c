@@ -27,6 +27,15 @@ bool s_constant(const struct scomp *c, u32 o, u32 *k)
 	return v.known;
 }
 
+/* What strip q's lanes have to lend: nothing, if a guard does not let them through. */
+static void own_row(struct scomp *c, const struct insn *in, u32 q, int d)
+{
+	if (in->guard == OPND_NONE)
+		vy(&c->a, X_MOVU, d, 0, s_of_strip(c, in->o[3], q));
+	else
+		vy(&c->a, X_PAND, d, S_GUARDED + (int)q, s_of_strip(c, in->o[3], q));
+}
+
 /* Lanes at known distances: from whom each lane gets it is known now. */
 static bool by_table(struct scomp *c, u32 pc, u32 b, u32 clamp)
 {
@@ -47,7 +56,8 @@ static bool by_table(struct scomp *c, u32 pc, u32 b, u32 clamp)
 	for (l = 0; l < LANES; l++)
 		used |= 1u << from[l] / STRIP;
 	live = s_live_before(c, pc);
-	for (q = 0; q < STRIPS; q++) {
+	all = in->guard == OPND_NONE;
+	for (q = 0; in->guard == OPND_NONE && q < STRIPS; q++) {
 		bool was = s_held(c, in->o[3], q) >= 0;
 		int r = used >> q & 1 ? s_hold(c, in->o[3], q, live, OPND_NONE) : -1;
 
@@ -60,7 +70,7 @@ static bool by_table(struct scomp *c, u32 pc, u32 b, u32 clamp)
 	if (!all && !(in->o[3] & OPND_CONST)) {
 		s_hold_none(c);
 		for (q = 0; q < STRIPS; q++) {
-			vy(a, X_MOVU, (int)(4 + q), 0, s_of_strip(c, in->o[3], q));
+			own_row(c, in, q, (int)(4 + q));
 			src[q] = rm_reg((int)(4 + q));
 		}
 	}
@@ -100,7 +110,7 @@ static bool by_table(struct scomp *c, u32 pc, u32 b, u32 clamp)
 				r = 1;
 			}
 		}
-		vy(a, X_MOVU_ST, r, 0, rm_mem(RBX, (s32)(c->r[in->o[0]].slot + 32 * s)));
+		s_guarded_put(c, in, s, r);
 		/* strips that follow read it as it was */
 		d = !all || in->o[0] == in->o[3] ? -1 : s_hold(c, in->o[0], s, live, in->o[3]);
 		if (d >= 0)
@@ -109,8 +119,9 @@ static bool by_table(struct scomp *c, u32 pc, u32 b, u32 clamp)
 	for (s = 0; s < STRIPS && (!all || in->o[0] == in->o[3]); s++)
 		s_unhold(c, in->o[0], s);
 	if (in->o[1] != OPND_NONE) {
+		g_load(a, 0, RDX, rm_mem(RBX, (s32)c->r[in->o[1]].slot));
 		g_movi(a, RAX, p);
-		g_store(a, 0, rm_mem(RBX, (s32)c->r[in->o[1]].slot), RAX);
+		s_guarded_bits(c, in, in->o[1], RDX);
 	}
 	return true;
 }
@@ -208,7 +219,11 @@ static void by_lanes(struct scomp *c, const struct insn *in, bool known, u32 cla
 	bool less;
 
 	for (q = 0; q < STRIPS; q++)
-		vy(a, X_MOVU, (int)(SOURCES + q), 0, s_of_strip(c, in->o[3], q));
+		own_row(c, in, q, (int)(SOURCES + q));
+	if (in->o[1] != OPND_NONE) {
+		g_load(a, 0, RDX, rm_mem(RBX, (s32)c->r[in->o[1]].slot));
+		g_movi(a, RSI, 0);
+	}
 	for (s = 0; s < STRIPS; s++) {
 		less = asked(c, in, s, known, clamp);
 		if (less)
@@ -220,8 +235,13 @@ static void by_lanes(struct scomp *c, const struct insn *in, bool known, u32 cla
 			} else {
 				g_movi(a, RAX, 255);
 			}
-			/* a byte of its mask */
-			g_op(a, 0, 0x88, RAX, rm_mem(RBX, (s32)(c->r[in->o[1]].slot + s)), 0);
+			/* a byte of its mask; whose slot may be the guard's */
+			if (in->guard == OPND_NONE) {
+				g_op(a, 0, 0x88, RAX, rm_mem(RBX, (s32)(c->r[in->o[1]].slot + s)), 0);
+			} else {
+				g_shi(a, 0, G_SHL, RAX, 8 * s);
+				g_alu(a, 0, G_OR, RSI, rm_reg(RAX));
+			}
 		}
 		/* bits 3 and 4 of the lane are its strip */
 		vyi(a, X_SHID, SH_LEFT, LESS, rm_reg(FROM), 28);
@@ -232,7 +252,11 @@ static void by_lanes(struct scomp *c, const struct insn *in, bool known, u32 cla
 		}
 		vyi(a, X_SHID, SH_LEFT, LESS, rm_reg(FROM), 27);
 		vyi(a, X_BLENDVPS, MAX, MAX, rm_reg(MAX + 1), LESS << 4);
-		vy(a, X_MOVU_ST, MAX, 0, rm_mem(RBX, (s32)(c->r[in->o[0]].slot + 32 * s)));
+		s_guarded_put(c, in, s, MAX);
+	}
+	if (in->o[1] != OPND_NONE && in->guard != OPND_NONE) {
+		g_load(a, 0, RAX, rm_reg(RSI));
+		s_guarded_bits(c, in, in->o[1], RDX);
 	}
 }
 
@@ -243,10 +267,16 @@ bool s_shuffle_all(struct scomp *c, u32 pc)
 	u32 b, clamp = 0, others, done = 0;
 	bool known = s_constant(c, in->o[5], &clamp), one;
 
+	if (in->guard != OPND_NONE) {
+		if ((in->guard | in->o[3]) & OPND_CONST)
+			return false;
+		s_hold_none(c);
+		s_guarded_masks(c, in);
+	}
 	if (known && s_constant(c, in->o[4], &b))
 		return by_table(c, pc, b, clamp);
 	s_hold_none(c);
-	one = known && in->sub == SHFL_IDX && !(clamp >> 8 & 31) && (clamp & 31) == 31 && !((in->o[3] | in->o[4]) & OPND_CONST) && s_val(c, in->o[4], 0).cls == SC_SCALAR;
+	one = known && in->guard == OPND_NONE && in->sub == SHFL_IDX && !(clamp >> 8 & 31) && (clamp & 31) == 31 && !((in->o[3] | in->o[4]) & OPND_CONST) && s_val(c, in->o[4], 0).cls == SC_SCALAR;
 	if (one) {
 		others = by_one(c, in);
 		done = g_jmp(a);

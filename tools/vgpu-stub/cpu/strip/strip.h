@@ -28,7 +28,7 @@
  *   fold.c    rows that arithmetic reads itself
  *   bound.c   addresses within a known distance of a scalar
  *   dot.c     sums of dot products
- *   shuffle.c what lanes take from each other where strips meet
+ *   vote.c    votes where strips meet; shuffle.c: what lanes take from each other there
  *   bits.c    leading zeros and bits in reverse order
  *   call8.c   instructions by C functions of eight lanes
  *   value.c   operands and results; lane.c, wide.c, half.c, approx.c, setp.c, scalar.c, mem.c (column.c, pair.c), atom.c (reduce.c): instructions
@@ -359,6 +359,7 @@ bool s_enters(const struct scomp *c, u32 block);         /* has it a way in? */
 bool s_behind_meeting(const struct scomp *c, u32 block); /* do strips that have met in code go on with it? */
 void s_meet(struct scomp *c, u32 pc);
 void s_meet_end(struct scomp *c);
+void s_by_interpreter(struct scomp *c, u32 pc, u32 n);  /* n instructions, all strips' slots; ymm15 is all ones */
 bool s_meets_as_one(const struct scomp *c, u32 pc);     /* does warp.c know what strips have to have ready there? */
 void s_meet_operands(struct scomp *c, u32 pc, u32 n);
 void s_meet_warp(struct scomp *c, u32 pc, bool lags);    /* all strips stand there, put away; lags: but for scalars */
@@ -366,6 +367,12 @@ bool s_meets_block(const struct scomp *c, u32 pc);      /* do all of the block's
 void s_lea_next(struct scomp *c, u32 block);             /* rax = where it begins behind another strip */
 void s_turn(struct scomp *c, u32 t);
 void s_rounds(struct scomp *c, u32 t);
+/* vote.c */
+#define S_GUARDED 11                    /* and three more: ymm registers of a guard's masks */
+bool s_vote_all(struct scomp *c, u32 pc);
+void s_guarded_masks(struct scomp *c, const struct insn *in);
+void s_guarded_put(struct scomp *c, const struct insn *in, u32 s, int r);       /* strip s's result of a guard's lanes, o[0], into its slot; ymm2 is lost */
+void s_guarded_bits(struct scomp *c, const struct insn *in, u32 o, int old);    /* a predicate, in eax; old: its register before, for other lanes */
 /* between.c */
 bool s_between(struct scomp *c, u32 from, u32 to, u32 n);
 
