@@ -219,6 +219,7 @@ _Static_assert(sizeof(struct jprivate) <= JP_ZMM, "P");
 #define SPEC_POW2 3u            /* | log2(ntid.x) << 8: tid.x = lane mod ntid.x */
 #define SPEC_ANY 4u
 #define SPEC_TURNED 0x40000u     /* with SPEC_LINEAR and SPEC_JOINED: lanes along y */
+#define SPEC_PART 0x80000u       /* with SPEC_LINE and SPEC_ANY, for strips: the last warp of a block lacks lanes */
 #define SPEC_JOINED 0x20000u     /* with SPEC_LINEAR: 1 << (spec >> 24) blocks as one (join.c), whose ntid.x is a multiple of 1 << (spec >> 8 & 255) */
 #define SPEC_STEP 0x10000u      /* with SPEC_LINEAR: blocks of one warp, whose lanes may count on being in step (jit_src.steps) */
 

@@ -12,14 +12,15 @@
 u32 jit_spec(const struct func *fn, const u32 *block)
 {
 	u32 x = block[0], yz = block[1] * block[2];
+	u32 part = lanes_get() != &lanes_avx512 && x * yz % LANES ? SPEC_PART : 0;
 
 	if (x % LANES == 0)
 		return x * yz == LANES && fn && fn->jsrc && fn->jsrc->steps ? SPEC_LINEAR | SPEC_STEP : SPEC_LINEAR;
 	if (yz == 1)
-		return SPEC_LINE;
+		return SPEC_LINE | part;
 	if (x < LANES && !(x & (x - 1)) && block[1] % (LANES / x) == 0)
 		return SPEC_POW2 | (u32)__builtin_ctz(x) << 8;
-	return SPEC_ANY;
+	return SPEC_ANY | part;
 }
 
 /*

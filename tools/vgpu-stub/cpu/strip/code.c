@@ -282,11 +282,11 @@ static void meet_whole(struct scomp *c)
 	struct as *a = &c->a;
 	u32 other[4], first, next, i;
 
-	g_alui(a, 0, G_CMP, rm_reg(R12), 255);
+	s_cmp_whole(c);
 	other[0] = g_jcc(a, CC_NE);
 	g_alui(a, 1, G_CMP, SPM(seg), 0);
 	other[1] = g_jcc(a, CC_E);
-	g_alui(a, 0, G_CMP, rm_reg(RBP), 32 * (STRIPS - 1));
+	s_cmp_last(c);
 	other[2] = g_jcc(a, CC_E);
 	g_alui(a, 0, G_CMP, rm_reg(RBP), 0);
 	first = g_jcc(a, CC_E);

@@ -145,19 +145,48 @@ void s_by_interpreter(struct scomp *c, u32 pc, u32 n)
 	s_mask_vector(c, 15, RAX);
 }
 
+/* ---- warps that lack lanes ----------------------------------------------------------------------- */
+
+static struct rm own(void) { return rm_idx(R15, RBP, 0, (s32)offsetof(struct sprivate, own)); }
+
+void s_cmp_whole(struct scomp *c)
+{
+	if (s_part(c))
+		g_alu(&c->a, 0, G_CMP, R12, own());
+	else
+		g_alui(&c->a, 0, G_CMP, rm_reg(R12), 255);
+}
+
+void s_cmp_last(struct scomp *c)
+{
+	if (s_part(c))
+		g_alu(&c->a, 0, G_CMP, RBP, SPM(last));
+	else
+		g_alui(&c->a, 0, G_CMP, rm_reg(RBP), 32 * (STRIPS - 1));
+}
+
+void s_cmp_born(struct scomp *c) { g_alui(&c->a, 0, G_CMP, SPM(born), -1); }
+
+void s_own_lanes(struct scomp *c)
+{
+	g_load(&c->a, 0, R12, own());
+	g_load(&c->a, 0, RAX, rm_reg(R12));
+	s_mask_vector(c, 15, RAX);
+}
+
 /* ---- from strip to strip ------------------------------------------------------------------------ */
 
 /* Strip after strip as far as here; what follows is for the last of them. at: where they stand. */
 static void next_strip(struct scomp *c, u32 at, u32 exit)
 {
 	struct as *a = &c->a;
-	u32 first, last, next;
+	u32 first, last, next, alone = 0;
 
 	g_alui(a, 0, G_CMP, rm_reg(RBP), 0);
 	first = g_jcc(a, CC_E);
 	g_alui(a, 0, G_CMP, SPM(spc), (s32)at);
 	s_exit_jump(c, g_jcc(a, CC_NE), exit);
-	g_alui(a, 0, G_CMP, rm_reg(RBP), 32 * (STRIPS - 1));
+	s_cmp_last(c);
 	last = g_jcc(a, CC_E);
 	next = g_jmp(a);
 	g_here(a, first);
@@ -165,10 +194,16 @@ static void next_strip(struct scomp *c, u32 at, u32 exit)
 	g_store(a, 0, SPM(spc), RAX);
 	g_movi(a, RAX, 0);
 	g_store(a, 0, SPM(met), RAX);
+	if (s_part(c)) {
+		s_cmp_last(c);
+		alone = g_jcc(a, CC_E);
+	}
 	g_here(a, next);
 	g_alui(a, 0, G_ADD, rm_reg(RBP), 32);
 	g_op(a, 0, 0xff, 4, SPM(seg), 0);
 	g_here(a, last);
+	if (alone)
+		g_here(a, alone);
 }
 
 /* rax = where block b begins behind another strip */
@@ -475,7 +510,7 @@ void s_meet(struct scomp *c, u32 pc)
 	}
 	g_alui(a, 1, G_CMP, SPM(seg), 0);
 	s_exit_jump(c, g_jcc(a, CC_E), exit);
-	g_alui(a, 0, G_CMP, rm_reg(R12), 255);
+	s_cmp_whole(c);
 	s_exit_jump(c, g_jcc(a, CC_NE), exit);
 	set = pool_alloc(&c->mem, (c->words + 1) * 8);
 	if (!set) {
@@ -582,7 +617,7 @@ void s_turn(struct scomp *c, u32 t)
 	g_load(a, 1, RCX, SPM(phase));
 	g_op(a, 1, 0x85, RCX, rm_reg(RCX), 0);          /* test */
 	alone[0] = g_jcc(a, CC_E);
-	g_alui(a, 0, G_CMP, rm_reg(R12), 255);
+	s_cmp_whole(c);
 	alone[1] = g_jcc(a, CC_NE);
 	g_alui(a, 0, G_CMP, rm_reg(RBP), 0);
 	g_load(a, 0, RAX, SPM(spc));
@@ -614,7 +649,7 @@ void s_turn(struct scomp *c, u32 t)
 void s_meet_end(struct scomp *c)
 {
 	struct as *a = &c->a;
-	u32 exit, first, next, last;
+	u32 exit, first, next, last, alone = 0;
 
 	/* it is the same for all ends */
 	if (c->end_at) {
@@ -625,18 +660,27 @@ void s_meet_end(struct scomp *c)
 	exit = s_exit(c, NO_PC);
 	g_alui(a, 1, G_CMP, SPM(seg), 0);
 	s_exit_jump(c, g_jcc(a, CC_E), exit);
-	g_alui(a, 0, G_CMP, SPM(done), 255);
+	if (s_part(c)) {
+		g_load(a, 0, RAX, own());
+		g_alu(a, 0, G_CMP, RAX, SPM(done));
+	} else {
+		g_alui(a, 0, G_CMP, SPM(done), 255);
+	}
 	s_exit_jump(c, g_jcc(a, CC_NE), exit);
 	g_alui(a, 0, G_CMP, rm_reg(RBP), 0);
 	first = g_jcc(a, CC_E);
 	g_alui(a, 0, G_CMP, SPM(spc), (s32)S_ENDED);
 	s_exit_jump(c, g_jcc(a, CC_NE), exit);
-	g_alui(a, 0, G_CMP, rm_reg(RBP), 32 * (STRIPS - 1));
+	s_cmp_last(c);
 	last = g_jcc(a, CC_E);
 	next = g_jmp(a);
 	g_here(a, first);
 	g_movi(a, RAX, S_ENDED);
 	g_store(a, 0, SPM(spc), RAX);
+	if (s_part(c)) {
+		s_cmp_last(c);
+		alone = g_jcc(a, CC_E);
+	}
 	g_here(a, next);
 	g_movi(a, RAX, 0);
 	g_store(a, 0, SPM(done), RAX);
@@ -645,6 +689,8 @@ void s_meet_end(struct scomp *c)
 	g_alui(a, 0, G_ADD, rm_reg(RBP), 32);
 	g_op(a, 0, 0xff, 4, SPM(seg), 0);
 	g_here(a, last);
+	if (alone)
+		g_here(a, alone);
 	c->end_last = a->n;
 	next_warp(c, S_ENDED, exit);
 	if (s_enters(c, 0))

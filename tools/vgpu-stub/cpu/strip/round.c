@@ -228,7 +228,7 @@ static void emit(struct scomp *c, struct sblock *b, const u32 *list, u32 n)
 	struct as *a = &c->a;
 	u64 *out = pool_alloc(&c->mem, (c->words + 1) * 8);
 	struct stay y = { .out = pool_alloc(&c->mem, (c->words + 1) * 8) };
-	u32 ord[3 + S_ROOTS * STRIPS], nord = 0, i, s, top;
+	u32 ord[4 + S_ROOTS * STRIPS], nord = 0, i, s, top;
 
 	if (!out || !y.out) {
 		h->bad = true;
@@ -238,6 +238,10 @@ static void emit(struct scomp *c, struct sblock *b, const u32 *list, u32 n)
 	b->round = a->n;
 	g_alui(a, 0, G_CMP, rm_reg(R12), 255);
 	ord[nord++] = g_jcc(a, CC_NE);
+	if (s_part(c)) {
+		s_cmp_born(c);
+		ord[nord++] = g_jcc(a, CC_NE);
+	}
 	g_alui(a, 1, G_CMP, SPM(seg), 0);
 	ord[nord++] = g_jcc(a, CC_E);
 	for (i = 0; i < n; i++)

@@ -29,6 +29,7 @@ void strip_fit(struct engine *e, struct warp *w)
 	struct cta *c = w->cta;
 	struct grid *g = c->g;
 	const struct engine_env *env = &e->env;
+	bool wide = e->lanes == &lanes_avx512;
 	u32 i, t = w->index * LANES;
 
 	pthread_once(&once, make_masks);
@@ -44,11 +45,19 @@ void strip_fit(struct engine *e, struct warp *w)
 	p->warp = w->index;
 	p->warp_at = (u64)(uintptr_t)w;
 	p->slots = (u64)(uintptr_t)(w->jp - c->regs_bytes);
-	/* code goes on to whole warps only */
+	/* code goes on to whole warps only, but for that for SPEC_PART */
+	p->born = ~0u;
+	if (!wide && g->threads < (w->index + 1) * LANES)
+		p->born = (1u << g->threads % LANES) - 1;
+	for (i = 0; i < STRIPS; i++) {
+		p->own[i].m = p->born >> STRIP * i & 255;
+		if (p->own[i].m)
+			p->last = 32 * i;
+	}
 	p->next = 0;
 	if (w->index + 1 == g->nwarps)
 		p->next = ALL_WARPS;
-	else if (g->threads >= (w->index + 2) * LANES)
+	else if (!wide || g->threads >= (w->index + 2) * LANES)
 		p->next = (u64)(uintptr_t)(w->jp + c->frame_bytes);
 	for (i = 0; i < 5; i++)
 		p->shared_ends[i] = (u64)g->shared_total - (1u << i);
@@ -97,6 +106,7 @@ void strip_meet(struct tstate *ts, struct sprivate *p, u32 pc, u32 n)
 		if (k == 1) {
 			u32 m = in->guard == OPND_NONE ? ~0u : *(const u32 *)opnd(f, in->guard) ^ (in->gneg ? ~0u : 0);
 
+			m &= f->lanes;
 			if (m)
 				by_interpreter(ts, p, pc + i, m);
 			continue;
@@ -104,7 +114,7 @@ void strip_meet(struct tstate *ts, struct sprivate *p, u32 pc, u32 n)
 		if (ts->jit->mxcsr == ~0u)
 			ts->mxcsr = 0;
 		mxcsr_of(ts, in->mxcsr);
-		warp_products(f, in, k, ~0u);
+		warp_products(f, in, k, f->lanes);
 		mxcsr_of(ts, home(ts->jit));
 	}
 }
@@ -386,7 +396,7 @@ static int run_warp(struct tstate *ts, const struct jit *j, struct warp **pw, u3
 			p->done = 0;
 			p->seg_pc = NO_PC;
 			p->seg = p->phase = 0;
-			many = !s && m == ~0u && f->lanes == ~0u;
+			many = !s && m == p->born && f->lanes == p->born;
 			if (many) {
 				if (!k || !k->moved)
 					strip_park(j, w, n);
@@ -413,7 +423,7 @@ static int run_warp(struct tstate *ts, const struct jit *j, struct warp **pw, u3
 					w = *pw = ts->w;
 					f = &w->main;
 					p = (struct sprivate *)w->jp;
-					m = ~0u;
+					m = p->born;
 					apart = 0;
 				}
 				s = p->at / 32;
@@ -614,13 +624,24 @@ static void stands(struct warp *w, u32 pc)
 	w->main.pc = pc;
 }
 
+/* Has it all the lanes it began with? */
+static bool is_whole(const struct warp *w) { return w->main.lanes == ((const struct sprivate *)w->jp)->born; }
+
+/* How many warps code goes to by itself: all, or those that have 32 lanes (strip_fit()) */
+static u32 chained(const struct cta *c)
+{
+	const struct sprivate *last = (const struct sprivate *)c->warps[c->nwarps - 1].jp;
+
+	return last->born == ~0u ? c->g->threads / LANES : c->nwarps;
+}
+
 /* Code goes from warp to warp by itself only where none of them has lost lanes. */
 static bool all_whole(const struct cta *c)
 {
 	u32 k;
 
-	for (k = 0; k < c->g->threads / LANES; k++)
-		if (c->warps[k].main.lanes != ~0u)
+	for (k = 0; k < chained(c); k++)
+		if (!is_whole(&c->warps[k]))
 			return false;
 	return true;
 }
@@ -652,14 +673,14 @@ static enum run in_step(struct tstate *ts, struct cta *c, const struct jit *j, u
 		ts->block_budget = ts->budget;
 		ph.least = ts->budget / 2;
 		for (k = 0; k < c->nwarps && n != j->entry_at[0]; k++)
-			if (c->warps[k].main.lanes == ~0u)
+			if (is_whole(&c->warps[k]))
 				strip_park(j, &c->warps[k], n);
 		while (i < c->nwarps) {
 			struct warp *w = &c->warps[i];
 			u32 lanes, pc, stand;
 			int r;
 
-			chain = (struct chain){ .phase = &ph, .warps = c->warps, .n = c->g->threads / LANES };
+			chain = (struct chain){ .phase = &ph, .warps = c->warps, .n = chained(c) };
 			r = run_warp(ts, j, &w, n, &done, whole ? &chain : NULL);
 			if (chain.moved) {
 				/* the others stand behind another barrier now */
@@ -684,7 +705,7 @@ static enum run in_step(struct tstate *ts, struct cta *c, const struct jit *j, u
 				break;
 			ph.at = stand;
 			/* what it has lies in slots; code that brings the others here goes on with the first warp, and looks into homes */
-			if (stand != S_ENDED && w->main.lanes == ~0u && j->entry_at[behind(stand)])
+			if (stand != S_ENDED && is_whole(w) && j->entry_at[behind(stand)])
 				strip_park(j, w, j->entry_at[behind(stand)]);
 			i++;
 		}

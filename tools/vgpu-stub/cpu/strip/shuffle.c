@@ -30,7 +30,7 @@ bool s_constant(const struct scomp *c, u32 o, u32 *k)
 /* What strip q's lanes have to lend: nothing, if a guard does not let them through. */
 static void own_row(struct scomp *c, const struct insn *in, u32 q, int d)
 {
-	if (in->guard == OPND_NONE)
+	if (!s_guarded(c, in))
 		vy(&c->a, X_MOVU, d, 0, s_of_strip(c, in->o[3], q));
 	else
 		vy(&c->a, X_PAND, d, S_GUARDED + (int)q, s_of_strip(c, in->o[3], q));
@@ -56,8 +56,8 @@ static bool by_table(struct scomp *c, u32 pc, u32 b, u32 clamp)
 	for (l = 0; l < LANES; l++)
 		used |= 1u << from[l] / STRIP;
 	live = s_live_before(c, pc);
-	all = in->guard == OPND_NONE;
-	for (q = 0; in->guard == OPND_NONE && q < STRIPS; q++) {
+	all = !s_guarded(c, in);
+	for (q = 0; !s_guarded(c, in) && q < STRIPS; q++) {
 		bool was = s_held(c, in->o[3], q) >= 0;
 		int r = used >> q & 1 ? s_hold(c, in->o[3], q, live, OPND_NONE) : -1;
 
@@ -236,7 +236,7 @@ static void by_lanes(struct scomp *c, const struct insn *in, bool known, u32 cla
 				g_movi(a, RAX, 255);
 			}
 			/* a byte of its mask; whose slot may be the guard's */
-			if (in->guard == OPND_NONE) {
+			if (!s_guarded(c, in)) {
 				g_op(a, 0, 0x88, RAX, rm_mem(RBX, (s32)(c->r[in->o[1]].slot + s)), 0);
 			} else {
 				g_shi(a, 0, G_SHL, RAX, 8 * s);
@@ -254,7 +254,7 @@ static void by_lanes(struct scomp *c, const struct insn *in, bool known, u32 cla
 		vyi(a, X_BLENDVPS, MAX, MAX, rm_reg(MAX + 1), LESS << 4);
 		s_guarded_put(c, in, s, MAX);
 	}
-	if (in->o[1] != OPND_NONE && in->guard != OPND_NONE) {
+	if (in->o[1] != OPND_NONE && s_guarded(c, in)) {
 		g_load(a, 0, RAX, rm_reg(RSI));
 		s_guarded_bits(c, in, in->o[1], RDX);
 	}
@@ -267,8 +267,8 @@ bool s_shuffle_all(struct scomp *c, u32 pc)
 	u32 b, clamp = 0, others, done = 0;
 	bool known = s_constant(c, in->o[5], &clamp), one;
 
-	if (in->guard != OPND_NONE) {
-		if ((in->guard | in->o[3]) & OPND_CONST)
+	if (s_guarded(c, in)) {
+		if ((in->guard != OPND_NONE && (in->guard & OPND_CONST)) || (in->o[3] & OPND_CONST))
 			return false;
 		s_hold_none(c);
 		s_guarded_masks(c, in);
@@ -276,7 +276,7 @@ bool s_shuffle_all(struct scomp *c, u32 pc)
 	if (known && s_constant(c, in->o[4], &b))
 		return by_table(c, pc, b, clamp);
 	s_hold_none(c);
-	one = known && in->guard == OPND_NONE && in->sub == SHFL_IDX && !(clamp >> 8 & 31) && (clamp & 31) == 31 && !((in->o[3] | in->o[4]) & OPND_CONST) && s_val(c, in->o[4], 0).cls == SC_SCALAR;
+	one = known && !s_guarded(c, in) && in->sub == SHFL_IDX && !(clamp >> 8 & 31) && (clamp & 31) == 31 && !((in->o[3] | in->o[4]) & OPND_CONST) && s_val(c, in->o[4], 0).cls == SC_SCALAR;
 	if (one) {
 		others = by_one(c, in);
 		done = g_jmp(a);

@@ -17,7 +17,7 @@
  *   step.c    loops in which strips take turns
  *   place.c   registers and homes
  *   code.c    blocks, branches, lanes that part and meet, the finished code
- *   ways.c    in and out, and one instruction by the interpreter in between
+ *   ways.c    in and out, and one instruction by the interpreter in between; stubs.c: in and out of each block
  *   meet.c    where the strips of a warp or the warps of a block look at each other, without leaving code
  *   between.c what lies between two such places, for all strips at once
  *   park.c    scalars of strips that are not running
@@ -51,7 +51,7 @@
 #define STRIPS (LANES / STRIP)
 #define S_MAX_BLOCKS 1024u              /* of a function: where lanes may wait takes blocks * blocks bits */
 #define S_MAX_WAITS 64u                 /* blocks where lanes wait at one exit */
-#define S_MAX_CODE (1u << 20)
+#define S_MAX_CODE (8u << 20)          /* flash attention has 2 MiB, most of it ways in and out (stubs.c) */
 #define S_AREA (48u << 10)             /* of a warp's private area, for vectors */
 
 enum { SC_NONE, SC_SCALAR, SC_VARY };
@@ -156,10 +156,12 @@ struct sprivate {
 	u32 seg_pc, spc, at;            /* at: 32 * the strip that left code */
 	u32 m, first, done;             /* lanes of the strip that enter; the lowest; those that have ended */
 	u32 met;                        /* strips have come to the instruction before this one by warp.c, and stand there since, with scalars of the first one's alone; 0: not so */
+	u32 born, last;                 /* lanes that there are, 0xffffffff if code for SPEC_PART does not ask; 32 * the last strip that has any */
 	u32 apart;                      /* lanes that want another mode (s_mode_begin()) */
 	u32 step;                       /* lanes of an instruction that the interpreter does */
 	u32 wait[S_MAX_WAITS];
 	_Alignas(32) u8 lanes[8 * 64];
+	struct { u32 m, pad[7]; } own[STRIPS];          /* born, of each strip: what r12 is while all of its lanes run */
 };
 
 struct sslow { u32 pc, back, njump, jump[12], at, twin[3]; bool guarded, leaves, pair, whole, base, lanes; u8 strip, ntwins; struct sblock *block; };
@@ -236,6 +238,7 @@ struct scomp {
 	struct swhole *whole_way;       /* whole.c */
 	u8 stage;                       /* what is emitted is its: WHOLE_ */
 	u32 whole_strip, whole_end, whole_end_pc;       /* for this strip; the jump to the end, which is that instruction; 0: none */
+	u32 *waiting;                   /* by block: where who waits for it is put away; 0: there is no such code yet */
 	u32 end_at, end_last;           /* code behind a strip's end; 0: none yet; behind that of a warp's last one */
 	const struct sblock *some;      /* warp.c: some lanes go on, and meet the others there; NULL: all do */
 	s32 roots_at, rounds_at;        /* its scalars, on the stack; those of rounds */
@@ -321,8 +324,9 @@ static inline bool s_all_run(const struct scomp *c) { return c->stage && !c->gua
 u32 s_unless_all(struct scomp *c);
 u32 s_if_all(struct scomp *c);
 
-/* ways.c */
+/* stubs.c */
 bool s_ways(struct scomp *c);
+/* ways.c */
 u32 s_exit(struct scomp *c, u32 pc);
 void s_exit_jump(struct scomp *c, u32 at, u32 exit);
 void s_stub_jump(struct scomp *c, u32 at, u32 block, bool next);      /* next: of a strip behind another */
@@ -332,6 +336,8 @@ u32 s_lives(struct scomp *c, const u64 *set, u32 *n);    /* the scalars of a set
 void s_plain_jump(struct scomp *c, u32 at, u32 block);           /* ... without rounds of whole warps */
 void s_entry(struct scomp *c, u32 block);                /* what a strip behind another one gets there */
 void s_fill(struct scomp *c, u32 v);
+void s_fill_scalar(struct scomp *c, u32 v);              /* of the lane whose number is in ecx */
+void s_way_out(struct scomp *c);
 void s_leave(struct scomp *c, u32 pc);
 void s_leave_if(struct scomp *c, u32 cc, u32 pc);
 void s_parted_if(struct scomp *c, u32 cc);       /* lanes do not stay together at the branch that is emitted */
@@ -360,6 +366,11 @@ bool s_behind_meeting(const struct scomp *c, u32 block); /* do strips that have 
 void s_meet(struct scomp *c, u32 pc);
 void s_meet_end(struct scomp *c);
 void s_by_interpreter(struct scomp *c, u32 pc, u32 n);  /* n instructions, all strips' slots; ymm15 is all ones */
+static inline bool s_part(const struct scomp *c) { return c->spec & SPEC_PART; }
+void s_cmp_whole(struct scomp *c);                       /* flags: do all lanes run that the strip has? */
+void s_cmp_last(struct scomp *c);                        /* flags: is it the warp's last strip? */
+void s_own_lanes(struct scomp *c);                       /* r12 and ymm15: all that the strip has */
+void s_cmp_born(struct scomp *c);                        /* flags: has the warp all lanes? For SPEC_PART */
 bool s_meets_as_one(const struct scomp *c, u32 pc);     /* does warp.c know what strips have to have ready there? */
 void s_meet_operands(struct scomp *c, u32 pc, u32 n);
 void s_meet_warp(struct scomp *c, u32 pc, bool lags);    /* all strips stand there, put away; lags: but for scalars */
@@ -370,6 +381,8 @@ void s_rounds(struct scomp *c, u32 t);
 /* vote.c */
 #define S_GUARDED 11                    /* and three more: ymm registers of a guard's masks */
 bool s_vote_all(struct scomp *c, u32 pc);
+/* Not all 32 lanes do it */
+static inline bool s_guarded(const struct scomp *c, const struct insn *in) { return in->guard != OPND_NONE || s_part(c); }
 void s_guarded_masks(struct scomp *c, const struct insn *in);
 void s_guarded_put(struct scomp *c, const struct insn *in, u32 s, int r);       /* strip s's result of a guard's lanes, o[0], into its slot; ymm2 is lost */
 void s_guarded_bits(struct scomp *c, const struct insn *in, u32 o, int old);    /* a predicate, in eax; old: its register before, for other lanes */

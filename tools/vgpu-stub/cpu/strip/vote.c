@@ -12,26 +12,39 @@
 
 static struct rm slot_of(const struct scomp *c, u32 o, u32 s) { return rm_mem(RBX, (s32)(c->r[o].slot + 32 * s)); }
 
-/* The guard's bits; all ones without one */
+/* The guard's bits; without one, of all lanes that there are */
 static void guard_bits(struct scomp *c, const struct insn *in, int gpr)
 {
 	if (in->guard == OPND_NONE) {
-		g_movi(&c->a, gpr, ~0u);
+		if (s_part(c))
+			g_load(&c->a, 0, gpr, SPM(born));
+		else
+			g_movi(&c->a, gpr, ~0u);
 		return;
 	}
 	g_load(&c->a, 0, gpr, rm_mem(RBX, (s32)c->r[in->guard].slot));
 	if (in->gneg)
 		g_not(&c->a, 0, gpr);
+	if (s_part(c))
+		g_alu(&c->a, 0, G_AND, gpr, SPM(born));
 }
 
 void s_guarded_masks(struct scomp *c, const struct insn *in)
 {
 	u32 s;
 
-	for (s = 0; s < STRIPS && in->guard != OPND_NONE; s++) {
-		g_movx(&c->a, 0, 0, 1, RAX, rm_mem(RBX, (s32)(c->r[in->guard].slot + s)));
-		if (in->gneg)
-			g_alui(&c->a, 0, G_XOR, rm_reg(RAX), 255);
+	for (s = 0; s < STRIPS && s_guarded(c, in); s++) {
+		struct rm own = rm_mem(R15, (s32)(offsetof(struct sprivate, own) + 32 * s));
+
+		if (in->guard == OPND_NONE) {
+			g_load(&c->a, 0, RAX, own);
+		} else {
+			g_movx(&c->a, 0, 0, 1, RAX, rm_mem(RBX, (s32)(c->r[in->guard].slot + s)));
+			if (in->gneg)
+				g_alui(&c->a, 0, G_XOR, rm_reg(RAX), 255);
+			if (s_part(c))
+				g_alu(&c->a, 0, G_AND, RAX, own);
+		}
 		s_mask_vector(c, S_GUARDED + (int)s, RAX);
 	}
 }
@@ -40,7 +53,7 @@ void s_guarded_put(struct scomp *c, const struct insn *in, u32 s, int r)
 {
 	struct as *a = &c->a;
 
-	if (in->guard != OPND_NONE) {
+	if (s_guarded(c, in)) {
 		vy(a, X_MOVU, TMP, 0, slot_of(c, in->o[0], s));
 		vyi(a, X_BLENDVPS, TMP, TMP, rm_reg(r), (u32)(S_GUARDED + (int)s) << 4);
 		r = TMP;
@@ -52,7 +65,7 @@ void s_guarded_bits(struct scomp *c, const struct insn *in, u32 o, int old)
 {
 	struct as *a = &c->a;
 
-	if (in->guard != OPND_NONE) {
+	if (s_guarded(c, in)) {
 		/* old ^ ((old ^ new) & guard) */
 		guard_bits(c, in, RCX);
 		g_alu(a, 0, G_XOR, RAX, rm_reg(old));
@@ -104,7 +117,7 @@ static void members(struct scomp *c, const struct insn *in, u32 *others, u32 *no
 	s_guarded_masks(c, in);
 	for (s = 0; s < STRIPS; s++) {
 		vy(a, X_PXOR, s ? 3 : 1, 0, slot_of(c, in->o[2], s));
-		if (in->guard != OPND_NONE)
+		if (s_guarded(c, in))
 			vr(a, X_PAND, s ? 3 : 1, s ? 3 : 1, S_GUARDED + (int)s);
 		if (s)
 			vr(a, X_POR, 1, 1, 3);
@@ -138,7 +151,7 @@ static bool result(struct scomp *c, const struct insn *in)
 	g_alu(a, 0, G_SBB, RAX, rm_reg(RAX));
 	if (in->sub == VOTE_ALL)
 		g_not(a, 0, RAX);
-	if (in->guard != OPND_NONE)
+	if (s_guarded(c, in))
 		g_load(a, 0, RDX, rm_mem(RBX, (s32)c->r[in->o[0]].slot));
 	s_guarded_bits(c, in, in->o[0], RDX);
 	return true;

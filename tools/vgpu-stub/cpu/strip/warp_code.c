@@ -645,7 +645,7 @@ void warp_way_in(struct scomp *c, const struct warps *ws, u32 bi)
 	struct as *a = &c->a;
 	struct swhole *h = ws->p[bi].h;
 	struct swhole_mark mark = whole_mark(c);
-	u32 no[3] = { 0 }, i, at = a->n;
+	u32 no[4] = { 0 }, i, at = a->n;
 
 	c->whole_way = h;
 	if (bi) {
@@ -656,6 +656,10 @@ void warp_way_in(struct scomp *c, const struct warps *ws, u32 bi)
 	no[0] = g_jcc(a, CC_NE);
 	g_alui(a, 1, G_CMP, SPM(seg), 0);
 	no[1] = g_jcc(a, CC_E);
+	if (s_part(c)) {
+		s_cmp_born(c);
+		no[3] = g_jcc(a, CC_NE);
+	}
 	look(c, ws, c->b[bi].live_in, &no[2]);
 	if (h->bad) {
 		whole_back(c, &mark);
@@ -663,7 +667,7 @@ void warp_way_in(struct scomp *c, const struct warps *ws, u32 bi)
 	}
 	c->b[bi].warp_in = at;
 	g_land(a, g_jmp(a), ws->p[bi].at);
-	for (i = 0; i < 3; i++)
+	for (i = 0; i < 4; i++)
 		if (no[i])
 			s_plain_jump(c, no[i], bi);
 }

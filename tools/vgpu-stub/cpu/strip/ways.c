@@ -52,7 +52,7 @@ void s_way_in(struct scomp *c)
 	g_op(a, 0, 0xff, 4, rm_reg(R11), 0);
 }
 
-static void way_out(struct scomp *c)
+void s_way_out(struct scomp *c)
 {
 	struct as *a = &c->a;
 	u32 i;
@@ -139,7 +139,7 @@ void s_spill_set(struct scomp *c, const u64 *set, int mask, bool all)
 }
 
 /* The scalar of v, as the lane says whose number is in ecx. */
-static void fill_scalar(struct scomp *c, u32 v)
+void s_fill_scalar(struct scomp *c, u32 v)
 {
 	struct as *a = &c->a;
 	struct sregister *r = &c->r[v];
@@ -334,194 +334,6 @@ const u64 *s_live_before(struct scomp *c, u32 pc)
 	return set;
 }
 
-/* What is alive, as a strip behind another one gets it. */
-static void entry_of(struct scomp *c, const u64 *live)
-{
-	u32 w, pass;
-	u64 x;
-
-	for (pass = 0; pass < 2; pass++)
-		for (w = 0; w < c->words; w++)
-			for (x = live[w]; x; x &= x - 1) {
-				u32 v = w * 64 + (u32)__builtin_ctzll(x);
-
-				if (!c->r[v].live || (c->r[v].v.cls != SC_SCALAR) != pass)
-					continue;
-				if (!pass)
-					s_unpark(c, v);
-				else if (!c->r[v].kept)
-					s_fill(c, v);
-			}
-}
-
-static void exit_stub(struct scomp *c, u32 i)
-{
-	struct as *a = &c->a;
-	const struct sexit *x = &c->exits[i];
-	u32 k, part, over;
-
-	if (x->pc != NO_PC) {
-		const u64 *all = s_live_before(c, x->pc);
-		u64 *live = pool_alloc(&c->mem, (c->words + 1) * 8);
-
-		if (!live) {
-			c->bad = true;
-			return;
-		}
-		s_clean_before(c, x->pc, live);
-		for (k = 0; k < c->words; k++) {
-			u64 clean;
-
-			/* those of what is parked are not up to date */
-			for (clean = all[k] & live[k]; clean; clean &= clean - 1)
-				if (s_parked(&c->r[k * 64 + (u32)__builtin_ctzll(clean)]))
-					live[k] &= ~(clean & -clean);
-			live[k] = all[k] & ~live[k];
-		}
-		if (x->away)
-			entry_of(c, all);
-		g_load(a, 0, RDX, rm_reg(R12));
-		g_alui(a, 0, G_CMP, rm_reg(RDX), 255);
-		part = g_jcc(a, CC_NE);
-		s_spill_set(c, live, 15, true);
-		over = g_jmp(a);
-		g_here(a, part);
-		s_spill_set(c, live, 15, false);
-		g_here(a, over);
-	}
-	for (k = 0; k < x->nwaits; k++) {
-		const struct sblock *w = &c->b[x->waits[k]];
-		struct rm at = rm_mem(R15, (s32)(offsetof(struct sprivate, wait) + 4 * k));
-
-		g_load(a, 0, RDX, stack_rm(w->word));
-		g_store(a, 0, at, RDX);
-		g_alui(a, 0, G_CMP, rm_reg(RDX), 0);
-		over = g_jcc(a, CC_E);
-		g_load(a, 0, RAX, rm_reg(RDX));
-		s_mask_vector(c, 14, RAX);
-		s_spill_set(c, w->live_in, 14, false);
-		g_here(a, over);
-	}
-	g_store(a, 0, SPM(m), R12);
-	g_store(a, 0, SPM(at), RBP);
-	g_movi(a, RAX, i);
-	way_out(c);
-}
-
-/* From the interpreter's frame; next: behind another strip. */
-static void entry(struct scomp *c, u32 b, bool next)
-{
-	const u64 *live = c->b[b].live_in;
-	u32 w, pass, some = 0;
-	u64 x;
-
-	/* scalars first: ecx is what says which lane they are read of */
-	for (pass = 0; pass < 2; pass++)
-		for (w = 0; w < c->words; w++)
-			for (x = live[w]; x; x &= x - 1) {
-				u32 v = w * 64 + (u32)__builtin_ctzll(x);
-
-				if (!c->r[v].live || (c->r[v].v.cls == SC_SCALAR) != !pass)
-					continue;
-				if (pass) {
-					if (!(next && c->r[v].kept))
-						s_fill(c, v);
-					continue;
-				}
-				if (next) {
-					s_unpark(c, v);
-					continue;
-				}
-				if (!some++)
-					g_load(&c->a, 0, RCX, SPM(first));
-				fill_scalar(c, v);
-				s_park(c, v);
-			}
-}
-
-void s_entry(struct scomp *c, u32 b) { entry(c, b, true); }
-
-static void entry_stub(struct scomp *c, u32 b, bool next)
-{
-	entry(c, b, next);
-	g_land(&c->a, g_jmp(&c->a), c->b[b].at);
-}
-
-u32 s_lives(struct scomp *c, const u64 *set, u32 *n)
-{
-	u32 at = c->nlives, w;
-	u64 x;
-
-	*n = 0;
-	for (w = 0; w < c->words; w++)
-		for (x = set[w]; x; x &= x - 1) {
-			u32 v = w * 64 + (u32)__builtin_ctzll(x), *p;
-
-			if (!s_parked(&c->r[v]))
-				continue;
-			p = xgrow(c->lives, &c->lives_cap, c->nlives + 1, sizeof(u32));
-			if (!p) {
-				c->bad = true;
-				return at;
-			}
-			c->lives = p;
-			c->lives[c->nlives++] = v;
-			++*n;
-		}
-	return at;
-}
-
-bool s_ways(struct scomp *c)
-{
-	u32 i, b, *stub = pool_alloc(&c->mem, (c->nexits + 1) * sizeof(u32));
-
-	if (!stub)
-		return false;
-	for (i = 0; i < c->nexits && !c->bad && !c->a.oom; i++) {
-		stub[i] = c->a.n;
-		exit_stub(c, i);
-		if (c->a.n > S_MAX_CODE)
-			return false;
-	}
-	for (i = 0; i < c->nxjumps; i++)
-		g_land(&c->a, c->xjumps[i].at, stub[c->xjumps[i].block]);
-	for (b = 0; b < c->nb && !c->bad && !c->a.oom; b++) {
-		u32 n, at;
-
-		/* code that does nothing but leave is not entered */
-		if (!s_enters(c, b))
-			continue;
-		c->entries = xgrow(c->entries, &c->entries_cap, c->nentries + 1, sizeof(*c->entries));
-		c->next = xgrow(c->next, &c->next_cap, c->nentries + 1, sizeof(*c->next));
-		if (!c->entries || !c->next)
-			return false;
-		at = s_lives(c, c->b[b].live_in, &n);
-		c->next[c->nentries] = c->b[b].next = c->a.n;
-		if (c->b[b].round) {
-			g_alui(&c->a, 0, G_CMP, rm_reg(RBP), 0);
-			g_land(&c->a, g_jcc(&c->a, CC_E), c->b[b].round);
-		}
-		if (c->b[b].warp_in) {
-			g_alui(&c->a, 0, G_CMP, rm_reg(RBP), 0);
-			g_land(&c->a, g_jcc(&c->a, CC_E), c->b[b].warp_in);
-		}
-		c->b[b].plain = c->a.n;
-		entry_stub(c, b, true);
-		c->b[b].in = c->a.n;
-		c->entries[c->nentries++] = (struct jentry){ c->a.n, at, n };
-		c->entry_at[c->b[b].start] = c->nentries;
-		entry_stub(c, b, false);
-		if (c->a.n > S_MAX_CODE)
-			return false;
-	}
-	for (i = 0; i < c->nsjumps; i++) {
-		const struct sblock *to = &c->b[c->sjumps[i].block];
-
-		g_land(&c->a, c->sjumps[i].at, c->sjumps[i].where == STUB_IN ? to->in : c->sjumps[i].where == STUB_NEXT ? to->next : to->plain);
-	}
-	return !c->bad && !c->a.oom;
-}
-
 /* ---- one instruction by the interpreter --------------------------------------------------------- */
 
 void s_ldmxcsr(struct scomp *c, u32 v) { vx(&c->a, VOP(0, 1, 0, 0xae), 0, 2, 0, rm_lit(s_lit(c, &v, 4), 0), 0); }
@@ -682,7 +494,7 @@ void s_call_at(struct scomp *c, u32 pc, u32 where)
 		if (r->v.cls == SC_SCALAR) {
 			g_load(a, 0, RCX, SPM(step));
 			g_tzcnt(a, RCX, rm_reg(RCX));
-			fill_scalar(c, in->o[k]);
+			s_fill_scalar(c, in->o[k]);
 			continue;
 		}
 		for (p = 0; p < (r->w == 1 ? 2u : 1u); p++) {

@@ -613,6 +613,10 @@ void s_whole(struct scomp *c)
 	h->jump[h->njumps++] = g_jcc(a, CC_NE);
 	g_alui(a, 0, G_CMP, rm_reg(R12), 255);
 	h->jump[h->njumps++] = g_jcc(a, CC_NE);
+	if (s_part(c)) {
+		s_cmp_born(c);
+		h->jump[h->njumps++] = g_jcc(a, CC_NE);
+	}
 	g_alui(a, 1, G_CMP, SPM(seg), 0);
 	h->jump[h->njumps++] = g_jcc(a, CC_E);
 	c->stage = WHOLE_SCALARS;
