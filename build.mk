@@ -634,7 +634,7 @@ $(B)/test/blas/legacy: tests/blas/legacy_type.h tests/blas/legacy_real.h tests/b
 $(addprefix $(B)/test/blas/,gemm levels legacy): $(B)/test/blas/%: tests/blas/%.c | libs
 	@mkdir -p $(@D)
 	$(CC) $(EFLAGS) -DCUDART_VERSION=12000 -isystem $(OPENBLAS) -o $@ $< $(addprefix $(B)/lib/,libcublas.so.12 libcudart.so.12 libcuda.so.1) $(OPENLIBS)
-$(B)/test/blas/native: tests/blas/native.c $(call objs,plain,$(addprefix tools/vgpu-stub/cpu/,gemm.c gemm_bytes.c gemm_isa.c gemm_avx512.c))
+$(B)/test/blas/native: tests/blas/native.c $(call objs,plain,$(addprefix tools/vgpu-stub/cpu/,gemm.c gemm_bytes.c gemm_double.c gemm_isa.c gemm_avx512.c))
 	@mkdir -p $(@D)
 	$(CC) $(CFLAGS) $(HOST) -isystem $(OPENBLAS) -o $@ $^ $(OPENLIBS)
 

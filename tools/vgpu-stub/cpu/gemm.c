@@ -140,33 +140,6 @@ static void finish(const struct gemm_isa *g, char *c, const float *sums, u32 n, 
 	g->store(c, v, n, type);
 }
 
-/* Doubles are rare: one column at a time, sums in a row of the scratch. */
-static void tile_f64(struct tstate *ts, const struct gemm_job *job, const struct gemm_part *t)
-{
-	const struct vgpu_gemm *p = &job->p;
-	const double *a = (const double *)(const void *)t->a, *b = (const double *)(const void *)t->b;
-	double *sums = gemm_scratch(ts, GEMM_TILE * sizeof(*sums));
-	u32 i, j, l;
-
-	for (j = t->j0; j < t->j0 + t->n; j++) {
-		double *c = (double *)(void *)t->c + (u64)j * p->ldc + t->i0;
-
-		memset(sums, 0, t->m * sizeof(*sums));
-		for (l = 0; l < t->k; l++) {
-			double x = p->trans_b ? b[j + (u64)l * p->ldb] : b[l + (u64)j * p->ldb];
-
-			if (p->trans_a)
-				for (i = 0; i < t->m; i++)
-					sums[i] += x * a[l + (u64)(t->i0 + i) * p->lda];
-			else
-				for (i = 0; i < t->m; i++)
-					sums[i] += x * a[t->i0 + i + (u64)l * p->lda];
-		}
-		for (i = 0; i < t->m; i++)
-			c[i] = t->alpha * sums[i] + (t->beta != 0.0 ? t->beta * c[i] : 0.0);
-	}
-}
-
 /* Where the sums of a tile are: in the scratch, or in c itself when nothing remains to be done to them. */
 struct sums {
 	float *at;
@@ -292,70 +265,27 @@ static void product(struct tstate *ts, const struct gemm_job *j, u64 tile)
 	if (p->type_a == VGPU_GEMM_I8)
 		gemm_bytes_tile(ts, j, &t);
 	else if (p->type_c == VGPU_GEMM_F64)
-		tile_f64(ts, j, &t);
+		gemm_double_tile(ts, j, &t);
 	else
 		tile_f32(ts, j, &t);
 }
 
 /* ---- triangular solves ------------------------------------------------------------------------------ */
 
-static double element(const char *m, u64 at, u32 type)
-{
-	float f;
-
-	if (type == VGPU_GEMM_F64)
-		return ((const double *)(const void *)m)[at];
-	if (type == VGPU_GEMM_F32)
-		return (double)((const float *)(const void *)m)[at];
-	gemm_isa_get()->load(&f, m + at * 2, 1, type);
-	return (double)f;
-}
-
-/*
- * Substitution, a vector (a column of c on the left side, a row on the right side) at a time. Each mirroring,
- * by transposition or by side, swaps the strides of a and makes upper of lower. Sums are kept in double.
- */
 static void solve(struct tstate *ts, const struct gemm_job *j, u64 tile)
 {
 	const struct vgpu_gemm *p = &j->p;
-	u32 order = p->right ? p->n : p->m, vectors = p->right ? p->m : p->n, v, r, q;
-	u64 i = tile / j->tiles_n, mirrored = p->trans_a ^ p->right;
-	u64 si = mirrored ? p->lda : 1, sq = mirrored ? 1 : p->lda;
-	bool forward = !(p->upper ^ mirrored);
-	double alpha = scalar(ts, p->alpha_at, p->alpha, p->type_scalar);
-	double *x = gemm_scratch(ts, order * sizeof(*x));
-	char *a = matrix(ts, j, j->b.a, p->stride_a, i, order, order, p->lda, p->type_a, "read of a triangular matrix");
-	char *c = matrix(ts, j, j->b.c, p->stride_c, i, p->m, p->n, p->ldc, p->type_c, "write of a triangular solve");
-	u32 first = (u32)(tile % j->tiles_n) * j->tile_n;
-	u32 last = vectors - first < j->tile_n ? vectors : first + j->tile_n;
+	u32 order = p->right ? p->n : p->m, vectors = p->right ? p->m : p->n, first = (u32)(tile % j->tiles_n) * j->tile_n;
+	u64 i = tile / j->tiles_n;
+	struct gemm_solve s = { .order = order, .n = vectors - first < j->tile_n ? vectors - first : j->tile_n, .lda = p->lda, .ldc = p->ldc,
+		.type_a = p->type_a, .type_c = p->type_c, .right = p->right, .unit = p->unit, .mirrored = p->trans_a ^ p->right };
 
-	for (v = first; v < last; v++) {
-		u64 base = p->right ? v : (u64)v * p->ldc, step = p->right ? p->ldc : 1;
-
-		for (u32 s = 0; s < order; s++) {
-			u32 from, to;
-			double sum;
-
-			r = forward ? s : order - 1 - s;
-			from = forward ? 0 : r + 1;
-			to = forward ? r : order;
-			sum = alpha * element(c, base + r * step, p->type_c);
-			for (q = from; q < to; q++)
-				sum -= element(a, r * si + q * sq, p->type_a) * x[q];
-			x[r] = p->unit ? sum : sum / element(a, r * si + r * sq, p->type_a);
-		}
-		for (r = 0; r < order; r++) {
-			u64 at = base + r * step;
-			float f = (float)x[r];
-
-			if (p->type_c == VGPU_GEMM_F64)
-				((double *)(void *)c)[at] = x[r];
-			else
-				gemm_isa_get()->store(c + at * vgpu_gemm_bytes(p->type_c), &f, 1, p->type_c);
-		}
-		if (__atomic_load_n(&ts->e->sticky, __ATOMIC_RELAXED))
-			return;
-	}
+	s.forward = !(p->upper ^ s.mirrored);
+	s.alpha = scalar(ts, p->alpha_at, p->alpha, p->type_scalar);
+	s.a = matrix(ts, j, j->b.a, p->stride_a, i, order, order, p->lda, p->type_a, "read of a triangular matrix");
+	s.c = matrix(ts, j, j->b.c, p->stride_c, i, p->m, p->n, p->ldc, p->type_c, "write of a triangular solve");
+	s.c += (u64)first * (p->right ? 1 : p->ldc) * vgpu_gemm_bytes(p->type_c);
+	gemm_solve_tile(ts, &s);
 }
 
 void gemm_tile(struct tstate *ts, const struct gemm_job *j, u64 tile)

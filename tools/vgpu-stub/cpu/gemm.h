@@ -78,6 +78,17 @@ struct gemm_part {
 	uint32_t k;             /* 0 also where alpha is: a and b are not read */
 	double alpha, beta;
 };
+/* gemm_double.c: a tile of a product of doubles; one of a triangular solve: n vectors from c on */
+struct gemm_solve {
+	const char *a;
+	char *c;
+	uint32_t order, n, type_a, type_c;
+	uint64_t lda, ldc;
+	double alpha;
+	bool right, unit, mirrored, forward;    /* mirrored: rows of the triangle are a's rows; forward: from its first row on */
+};
+void gemm_double_tile(struct tstate *ts, const struct gemm_job *job, const struct gemm_part *t);
+void gemm_solve_tile(struct tstate *ts, const struct gemm_solve *s);
 /* gemm_bytes.c: a tile of a product of bytes */
 void gemm_bytes_tile(struct tstate *ts, const struct gemm_job *job, const struct gemm_part *t);
 /* Of the thread, at least so many bytes, aligned for vectors; the next call takes it back. */
