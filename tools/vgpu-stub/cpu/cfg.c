@@ -471,6 +471,7 @@ static void hand_over(struct cfg *g, const struct insn *code, u32 n)
 		return;
 	}
 	jit_loop_depths(s);
+	s->steps &= !c->fn->one_way;
 	c->fn->jsrc = s;
 }
 
@@ -671,6 +672,7 @@ void cfg_finish(struct comp *c)
 	resolve_calls(c);
 	c->konst_bytes = c->cpool_bytes;
 	tally_find(c);
+	roots_find(c);
 	join_find(c);
 	if (c->texels)
 		drop_texels(&g);

@@ -304,6 +304,7 @@ struct func {
 	u64 est;                /* clock ticks of a block, as last seen; rt.c */
 	struct solo solo;       /* alone.c */
 	struct tally_plan tally;        /* roots.c */
+	bool one_way;           /* roots.c: it does not load from where it stores to, unless two of its parameters lead to one place */
 	bool joins[2];          /* join.c: narrow blocks that are neighbours in x, or in y, may be one wider block; ... */
 	u16 joins_width[2];     /* ... if they are so wide; 0: whatever they are */
 	bool turns;             /* across.c: lanes had better lie along y */

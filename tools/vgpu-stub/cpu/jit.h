@@ -88,7 +88,7 @@ struct jit_src {
 	u32 bwords, *border, *no;       /* as in struct cfg */
 	struct vreg *regs;
 	u32 *slot;
-	bool steps;             /* no barrier, of warps either; loops in loops load and store global memory */
+	bool steps;             /* no barrier, of warps either; loops in loops load and store global memory, which may be the same (roots.c) */
 	u32 mxcsr, mxcsr_home;  /* the one value wanted, 0: none; ~0: several, most of them this */
 	bool told;              /* jblock.tells is there */
 	bool noguess;           /* guesses have been wrong */

@@ -221,3 +221,68 @@ void tally_find(struct comp *c)
 		if (c->code[i].kind == K_ATOM)
 			c->code[i].sub2 = 0;
 }
+
+/* ---- who reads what the kernel writes ------------------------------------------------------------ */
+
+#define POINTERS 16u
+
+/* Does it only load and store, as what jit_src.c asks of? */
+static bool loads_and_stores(const struct comp *c)
+{
+	bool loads = false, stores = false;
+	u32 i;
+
+	for (i = 0; i < c->ncode; i++)
+		switch ((enum kind)c->code[i].kind) {
+		case K_BAR: case K_WARPSYNC: case K_ATOM: case K_CALL: case K_TENSOR:
+			return false;
+		case K_LD:
+			loads |= far(&c->code[i]);
+			break;
+		case K_ST:
+			stores |= far(&c->code[i]);
+			break;
+		default:
+			break;
+		}
+	return loads && stores;
+}
+
+/* True: what it stores to comes from other parameters than what it loads from. */
+static bool apart(const struct roots *r)
+{
+	u32 to[POINTERS], n = 0, i, k, pass;
+
+	for (pass = 0; pass < 2; pass++)
+		for (i = 0; i < r->c->ncode; i++) {
+			const struct insn *in = &r->c->code[i];
+			u32 root;
+
+			if (!is_access(in) || !far(in) || (in->kind == K_ST) == pass)
+				continue;
+			root = root_of(r, in->o[4]);
+			if (root < ROOT_PARAM && root != ROOT_ELSE)
+				return false;
+			for (k = 0; k < n && to[k] != root; k++)
+				;
+			if (pass && k < n)
+				return false;
+			if (pass || k < n)
+				continue;
+			if (n == POINTERS)
+				return false;
+			to[n++] = root;
+		}
+	return true;
+}
+
+void roots_find(struct comp *c)
+{
+	struct roots r = { .c = c };
+
+	if (!c->fn->entry || c->fn->launches || !loads_and_stores(c))
+		return;
+	r.of = cneed(c, pool_alloc(&c->pool, (c->nregs + 1) * sizeof(u32)));
+	spread(&r);
+	c->fn->one_way = !r.more && apart(&r);
+}

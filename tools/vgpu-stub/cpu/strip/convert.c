@@ -16,6 +16,32 @@ static bool single(struct scomp *c, const struct insn *in)
 	return true;
 }
 
+/* d = x, a subnormal as 0 with its sign; ymm1, ymm2 are lost */
+static void flush(struct scomp *c, int d, int x)
+{
+	struct as *a = &c->a;
+
+	vy(a, X_PAND, 1, x, s_splat32(c, 0x7fffffff));
+	vy(a, X_MOVU, 2, 0, s_splat32(c, 0x007fffff));
+	vr(a, X_PCMPGTD, 1, 1, 2);
+	vy(a, X_POR, 1, 1, s_splat32(c, 1u << 31));
+	vr(a, X_PAND, d, x, 1);
+}
+
+/*
+ * x as an instruction that rounds to whole numbers wants it; -1: as it is not to be had in this kernel's mode. To the nearest or to zero a subnormal is 0, flushed or
+ * not, and has its sign; up or down it is 1 or -1, if it is not flushed: by the mode, or by its bits.
+ */
+static int to_round(struct scomp *c, const struct insn *in, int x)
+{
+	if (in->sub == RND_RZI || in->sub == RND_RNI)
+		return x;
+	if (c->s->mxcsr == ~0u || !(in->flags & INF_FTZ) || c->s->mxcsr & MXCSR_FLUSH)
+		return single(c, in) || (in->flags & INF_FTZ) ? x : -1;
+	flush(c, 0, x);
+	return 0;
+}
+
 /* The same for an f64. */
 static bool wide(struct scomp *c)
 {
@@ -34,12 +60,13 @@ static bool single_to_int(struct scomp *c, const struct insn *in)
 
 	if (in->sub < RND_RNI || in->sub > RND_RPI)
 		return false;
-	/* to the nearest or to zero a subnormal is 0, flushed or not */
-	if (in->sub != RND_RZI && in->sub != RND_RNI && in->stype != T_F16 && !single(c, in))
-		return false;
 	x = in->stype == T_F32 ? sv(c, in->o[1], 0, 0, 0) : 0;
 	if (in->stype != T_F32)
 		s_half_wide(c, in->stype, in->o[1], 0);
+	if (in->stype != T_F16)
+		x = to_round(c, in, x);
+	if (x < 0)
+		return false;
 	if (in->sub == RND_RZI)
 		vr(a, X_MOVU, 1, 0, x);
 	else
@@ -71,9 +98,17 @@ static bool single_to_int(struct scomp *c, const struct insn *in)
 	return true;
 }
 
+static u64 bits_of(double v)
+{
+	u64 u;
+
+	memcpy(&u, &v, sizeof(u));
+	return u;
+}
+
 /*
  * The least of the type's largest number and x goes through the other instructions as it is; of less than any, and of a NaN, those leave 2^31.
- * What is not negative is 2^31 less on its way.
+ * 32 bits without a sign are 2^31 less on their way; of fewer, a NaN is the highest one.
  */
 static bool double_to_int(struct scomp *c, const struct insn *in)
 {
@@ -81,15 +116,23 @@ static bool double_to_int(struct scomp *c, const struct insn *in)
 	bool sg = type_is_signed(in->type);
 	struct as *a = &c->a;
 
-	if (bits != 32 || in->sub < RND_RNI || in->sub > RND_RPI || !wide(c))
+	if (bits > 32 || in->sub < RND_RNI || in->sub > RND_RPI || !wide(c))
 		return false;
 	for (p = 0; p < 2; p++) {
 		int x = sv(c, in->o[1], 1, p, 0), d = p ? 1 : 2;
 
 		if (sg) {
-			vy(a, X_MOVU, 1, 0, s_splat64(c, 0x41dfffffffc00000ull));
+			vy(a, X_MOVU, 1, 0, s_splat64(c, bits_of((double)((1ull << (bits - 1)) - 1))));
 			vr(a, X_MINPD, 1, 1, x);
 			vyi(a, X_ROUNDPD, 1, 0, rm_reg(1), s_round_imm[in->sub]);
+			vr(a, X_CVTTPD2DQ, d, 0, 1);
+		} else if (bits < 32) {
+			vyi(a, X_CMPPD, 3, x, rm_reg(x), 3);
+			vr(a, X_PXOR, 1, 1, 1);
+			vr(a, X_MAXPD, 1, x, 1);
+			vy(a, X_MINPD, 1, 1, s_splat64(c, bits_of((double)((1ull << bits) - 1))));
+			vyi(a, X_ROUNDPD, 1, 0, rm_reg(1), s_round_imm[in->sub]);
+			vyi(a, X_BLENDVPD, 1, 1, s_splat64(c, bits_of((double)(1ull << (bits - 1)))), 3u << 4);
 			vr(a, X_CVTTPD2DQ, d, 0, 1);
 		} else {
 			vyi(a, X_CMPPD, 3, x, rm_reg(x), 3);
@@ -103,7 +146,9 @@ static bool double_to_int(struct scomp *c, const struct insn *in)
 		}
 	}
 	vyi(a, X_INSERT, 0, 2, rm_reg(1), 1);
-	if (!sg)
+	if (sg && bits < 32)
+		vy(a, X_PMAXSD, 0, 0, s_splat32(c, 0u - (1u << (bits - 1))));
+	if (!sg && bits == 32)
 		vy(a, X_PXOR, 0, 0, s_splat32(c, 1u << 31));
 	sput(c, in->o[0], 0, 0);
 	return true;
@@ -167,6 +212,10 @@ static void to_double(struct scomp *c, const struct insn *in, u32 op)
 	for (p = 0; p < 2; p++) {
 		int x = sv_obs(c, in->o[1], 0, 0, 0);
 
+		if (type_bytes(in->stype) < 4) {
+			s_extend(c, 0, x, in->stype);
+			x = 0;
+		}
 		if (p)
 			vyi(&c->a, X_EXTRACT, x, 0, rm_reg(0), 1);
 		vr(&c->a, op, 0, 0, p ? 0 : x);
@@ -206,7 +255,7 @@ bool s_cvt(struct scomp *c, const struct insn *in)
 		to_double(c, in, X_CVTPS2PD);
 		return true;
 	}
-	if (dt == T_F32 && at == T_F64 && !in->dw && !in->flags && in->sub <= RND_RN && c->r[in->o[0]].v.cls == SC_VARY &&
+	if (dt == T_F32 && at == T_F64 && !in->dw && !(in->flags & ~INF_FTZ) && in->sub <= RND_RN && c->r[in->o[0]].v.cls == SC_VARY &&
 	    (c->s->mxcsr == 0x1f80 || c->s->mxcsr == ~0u)) {
 		s_mxcsr(c, 0x1f80);
 		x = sv(c, in->o[1], 1, 0, 0);
@@ -214,11 +263,13 @@ bool s_cvt(struct scomp *c, const struct insn *in)
 		x = sv(c, in->o[1], 1, 1, 1);
 		vr(a, X_CVTPD2PS, 1, 0, x);
 		vyi(a, X_INSERT, 0, 0, rm_reg(1), 1);
+		if (in->flags & INF_FTZ)
+			flush(c, 0, 0);
 		s_canon(c, 0, 0, 1);
 		sput(c, in->o[0], 0, 0);
 		return true;
 	}
-	if (dt == T_F64 && at == T_S32 && in->dw == 1 && !in->aw && !in->flags && c->r[in->o[0]].v.cls == SC_VARY) {
+	if (dt == T_F64 && (at == T_S32 || (ai && type_bytes(at) < 4)) && in->dw == 1 && !in->aw && !in->flags && c->r[in->o[0]].v.cls == SC_VARY) {
 		to_double(c, in, X_CVTDQ2PD);   /* exact */
 		return true;
 	}
@@ -257,9 +308,9 @@ bool s_cvt(struct scomp *c, const struct insn *in)
 	if (di && (at == T_F32 || at == T_F16 || at == T_BF16))
 		return single_to_int(c, in);
 	if (dt == T_F32 && at == T_F32 && in->sub >= RND_RNI && in->sub <= RND_RPI) {
-		if (!single(c, in))
+		x = to_round(c, in, sv(c, in->o[1], 0, 0, 0));
+		if (x < 0)
 			return false;
-		x = sv(c, in->o[1], 0, 0, 0);
 		vyi(a, X_ROUNDPS, 0, 0, rm_reg(x), s_round_imm[in->sub]);
 		s_canon(c, 0, 0, 1);
 		sput(c, in->o[0], 0, 0);
