@@ -46,39 +46,15 @@
  */
 #include <string.h>
 
-#include "cfg.h"
+#include "later.h"
 
-#define DEPTH 8u
 #define MOST_BLOCKS 4096u
 #define MOST_WRITES 64u
-#define MOST_ASKED 512u
-#define WARPS 4u                /* of a block are looked at */
 #define MOST_PAIRS 64u
-#define MOST_ONES 32u
 #define MOST_LOOKED 128u
-#define MOST_OTHERS 6u
 #define MOST_STEPS 128u         /* pairs of accesses within a warp */
 #define MOST_OPEN 16u
 #define STRIP_LANES 8u
-
-enum { TID = 1, CTAID = 2, OTHER = 4 };         /* what a value depends on */
-
-struct later {
-	struct cfg *g;
-	const struct insn *code;
-	u32 *def, *more;        /* by register: its last definition's index + 1, 0: none; by operand of an instruction, 6 each: the one before it */
-	u32 *block;             /* by instruction */
-	u32 *asked;             /* how many registers, for one place or branch */
-	u8 *busy;               /* by register: it is being asked about; a pointer that a loop steps on depends on itself */
-	u32 *pred;              /* by block: the only block before it, NO_PC: several or none */
-	u8 *rows;               /* by block: ldmatrix may have read right before it */
-	u8 *to;                 /* by block: a way leads from its end to the write, past no barrier */
-	u32 to_block;           /* ... to this block's start; NO_PC: none yet */
-	bool to_warp;
-	u32 ones[MOST_ONES], nones;     /* loads of shared memory from a place that is one for all */
-};
-
-static u32 depends(const struct later *l, u32 o, u32 depth);
 
 static u32 depends_by(const struct later *l, const struct insn *in, u32 depth)
 {
@@ -94,7 +70,7 @@ static u32 depends_by(const struct later *l, const struct insn *in, u32 depth)
 			return OTHER;
 		for (k = 0; k < 6; k++)
 			if (in->use >> k & 1)
-				on |= depends(l, in->o[k], depth + 1);
+				on |= later_depends(l, in->o[k], depth + 1);
 		return on;
 	default:
 		return OTHER;
@@ -112,12 +88,12 @@ static u32 come_to_by(const struct later *l, u32 b, u32 depth)
 		b = l->pred[b];
 		last = &l->code[l->g->b[b].end - 1];
 		if (last->kind == K_CBRA)
-			on |= depends(l, last->guard, depth);
+			on |= later_depends(l, last->guard, depth);
 	}
 	return on;
 }
 
-static u32 depends(const struct later *l, u32 o, u32 depth)
+u32 later_depends(const struct later *l, u32 o, u32 depth)
 {
 	u32 on = 0, at, k;
 
@@ -151,7 +127,7 @@ static bool chosen(const struct later *l, u32 b)
 		b = l->pred[b];
 		last = &l->code[l->g->b[b].end - 1];
 		*l->asked = 0;
-		if (last->kind == K_CBRA && depends(l, last->guard, 0) == TID)
+		if (last->kind == K_CBRA && later_depends(l, last->guard, 0) == TID)
 			return true;
 	}
 	return false;
@@ -175,276 +151,92 @@ static bool waits_in(const struct later *l, u32 from, u32 to, bool warp)
 	return false;
 }
 
+static bool one_place(const struct later *l, const struct insn *in)
+{
+	*l->asked = 0;
+	return (in->space == SPACE_GLOBAL || in->space == SPACE_SHARED || in->space == SPACE_GENERIC) && !(later_depends(l, in->o[4], 0) & (TID | OTHER));
+}
+
+/* Of a block in x: what programs ask of it is whether it is one warp, and what they do is the same then at each such place. */
+static const u16 widths[] = { 16, LANES, 2 * LANES, 1024 };
+#define ALL_WIDTHS ((1u << sizeof(widths) / sizeof(*widths)) - 1)
+
+/* Which branches go by that alone */
+static void ask_widths(struct later *l)
+{
+	struct cfg *g = l->g;
+	u32 i, w, p;
+
+	for (i = 0; i < g->nb; i++) {
+		const struct insn *last = &l->code[g->b[i].end - 1];
+		_Alignas(64) u64 v[LANES];
+
+		l->not[0][i] = l->not[1][i] = 0;
+		if (g->b[i].order == NO_PC || last->kind != K_CBRA || last->taken == last->fall)
+			continue;
+		for (w = 0; w < sizeof(widths) / sizeof(*widths); w++) {
+			struct numbers n = { .l = l, .width = widths[w] };
+
+			later_number(&n, last->guard, v, 0);
+			memcpy(&p, v, sizeof(p));
+			if (n.unknown || n.own || n.lanes || n.nothers || (p && p != ~0u))
+				break;
+			l->not[last->gneg ? p != 0 : !p][i] |= (u8)(1u << w);
+		}
+		if (w < sizeof(widths) / sizeof(*widths))
+			l->not[0][i] = l->not[1][i] = 0;
+	}
+}
+
+/* Widths in which block v's way number k may be gone */
+static u32 open_to(const struct later *l, u32 v, u32 k)
+{
+	const struct insn *last = &l->code[l->g->b[v].end - 1];
+	u32 to = l->g->b[v].succ[k];
+
+	return last->kind != K_CBRA || last->taken == last->fall ? ALL_WIDTHS : ALL_WIDTHS & ~(u32)l->not[last->taken == to ? 0 : 1][v];
+}
+
+/* ... in which block b may be come to, by the branches right before it */
+static u32 come_to_in(const struct later *l, u32 b)
+{
+	u32 in = ALL_WIDTHS, i, k, from;
+
+	for (i = 0; i < DEPTH && (from = l->pred[b]) != NO_PC; i++, b = from)
+		for (k = 0; k < l->g->b[from].nsucc; k++)
+			if (l->g->b[from].succ[k] == b)
+				in &= open_to(l, from, k);
+	return in;
+}
+
 /* The blocks from whose ends a way leads to the start of b, past no place where a block waits for all its threads, or a warp for its lanes. */
 static void ways_to(struct later *l, u32 b, bool warp)
 {
 	struct cfg *g = l->g;
+	u32 i, k, round, there, to;
 	bool more = true;
-	u32 i, k, round;
 
 	if (l->to_block == b && l->to_warp == warp)
 		return;
 	l->to_block = b;
 	l->to_warp = warp;
 	memset(l->to, 0, g->nb);
+	there = come_to_in(l, b);
 	for (round = 0; more && round < 16; round++) {
 		more = false;
 		for (i = g->nb; i-- > g->left;) {
 			u32 v = g->order[i];
 
-			for (k = 0; k < g->b[v].nsucc && !l->to[v]; k++) {
+			for (k = 0; k < g->b[v].nsucc; k++) {
 				u32 s = g->b[v].succ[k];
 
-				if (s == b || (l->to[s] && !waits_in(l, g->b[s].start, g->b[s].end, warp)))
-					l->to[v] = more = true;
+				to = s == b ? there : 0;
+				if (l->to[s] && !waits_in(l, g->b[s].start, g->b[s].end, warp))
+					to |= l->to[s];
+				to &= open_to(l, v, k);
+				more |= (to & ~(u32)l->to[v]) != 0;
+				l->to[v] |= (u8)to;
 			}
-		}
-	}
-}
-
-static bool one_place(const struct later *l, const struct insn *in)
-{
-	*l->asked = 0;
-	return (in->space == SPACE_GLOBAL || in->space == SPACE_SHARED || in->space == SPACE_GENERIC) && !(depends(l, in->o[4], 0) & (TID | OTHER));
-}
-
-/* What registers are in one warp, as far as the thread's number makes them. All else counts as 0, and is kept as what has come to it. */
-struct numbers {
-	const struct later *l;
-	u32 warp, asked;
-	bool rows;              /* the block is 32 wide, and a warp a row of it */
-	bool place;             /* of an address, for which the block is as large as what is looked at: cooperative groups count threads by its sides */
-	bool y;                 /* %tid.y has been asked for */
-	bool own;               /* it is made of what each thread has by itself, and from round to round of a loop: whose place is whose is not known */
-	bool unknown;           /* not only variables' addresses are among the others: who knows whether they are alike for all warps */
-	u32 nothers;
-	u64 others[MOST_OTHERS];
-};
-
-static void other(struct numbers *n, u64 what, u64 *to)
-{
-	u32 i;
-
-	memset(to, 0, LANES * sizeof(u64));
-	for (i = 0; i < n->nothers && i < MOST_OTHERS; i++)
-		if (n->others[i] == what)
-			return;
-	if (n->nothers < MOST_OTHERS)
-		n->others[n->nothers] = what;
-	n->nothers++;
-}
-
-static void number(struct numbers *n, u32 o, u64 *to, u32 depth);
-
-/* false: it is no constant of the text's */
-static bool constant(struct numbers *n, u32 o, u64 *to)
-{
-	const struct konst *k = konst_at(n->l->g->c, o);
-	u32 t;
-
-	if (!k)
-		return false;
-	if (k->sym)
-		other(n, (u64)(uintptr_t)k->sym, to);
-	for (t = 0; t < LANES; t++)
-		if (k->w == 1)
-			to[t] = k->bits;
-		else
-			((u32 *)to)[t] = (u32)k->bits;
-	return true;
-}
-
-/* What makes o, and by which operand; NULL: nothing, or more than one. What is made once a launch is in the pool, too (uniform.c). */
-static const struct insn *maker(const struct later *l, u32 o, u32 *k)
-{
-	const struct func *fn = l->g->c->fn;
-	u32 i, at;
-
-	if (!(o & OPND_CONST)) {
-		at = l->def[o];
-		for (*k = 0; at && *k < 6; ++*k)
-			if ((l->code[at - 1].def >> *k & 1) && l->code[at - 1].o[*k] == o)
-				return l->more[6 * (at - 1) + *k] ? NULL : &l->code[at - 1];
-		return NULL;
-	}
-	for (i = 0; i < fn->npro; i++)
-		for (*k = 0; *k < 6; ++*k)
-			if ((fn->pro[i].def >> *k & 1) && fn->pro[i].o[*k] == o)
-				return &fn->pro[i];
-	return NULL;
-}
-
-static void same(const struct insn *in, u32 x, u64 *to)
-{
-	u32 t;
-
-	for (t = 0; t < LANES; t++)
-		if (in->dw == 1)
-			to[t] = x;
-		else
-			((u32 *)to)[t] = x;
-}
-
-static void special(struct numbers *n, const struct insn *in, u64 *to)
-{
-	u32 t;
-
-	n->y |= in->sub == SR_TID_Y;
-	if (n->rows && in->sub == SR_NTID_X) {
-		same(in, LANES, to);
-		return;
-	}
-	if (n->place && (in->sub == SR_TID_Z || (in->sub >= SR_NTID_X && in->sub <= SR_NTID_Z))) {
-		u32 side = in->sub == SR_TID_Z ? 0 : in->sub == SR_NTID_X ? WARPS * LANES : in->sub == SR_NTID_Y && n->rows ? WARPS : 1;
-
-		same(in, side, to);
-		return;
-	}
-	if (in->sub != SR_TID_X && in->sub != SR_TID_Y && in->sub != SR_LANEID && in->sub != SR_WARPID) {
-		n->unknown = true;
-		other(n, (u64)in->sub << 32, to);
-		return;
-	}
-	for (t = 0; t < LANES; t++) {
-		u32 x = in->sub == SR_LANEID ? t : in->sub == SR_WARPID ? n->warp : in->sub == SR_TID_Y ? (n->rows ? n->warp : 0) :
-			n->rows ? t : n->warp * LANES + t;
-
-		if (in->dw == 1)
-			to[t] = x;
-		else
-			((u32 *)to)[t] = x;
-	}
-}
-
-static bool is_zero(const struct insn *in, const u64 *x)
-{
-	_Alignas(64) static const u64 none[LANES];
-
-	return !memcmp(x, none, type_bytes(in->type) == 8 ? sizeof(none) : sizeof(none) / 2);
-}
-
-/* The factors of a product. %tid.y * %ntid.x, where all threads are in one row, is 0 however long that is, which then nobody need know. */
-static void factors(struct numbers *n, const struct insn *in, u64 *x, u64 *y, u32 depth)
-{
-	struct numbers one = *n, both;
-
-	number(&one, in->o[1], x, depth);
-	both = one;
-	number(&both, in->o[2], y, depth);
-	if (is_zero(in, x) && one.nothers == n->nothers && one.unknown == n->unknown) {
-		memset(y, 0, LANES * sizeof(*y));
-	} else if (is_zero(in, y) && both.nothers == one.nothers && both.unknown == one.unknown) {
-		memset(x, 0, LANES * sizeof(*x));
-		one = *n;
-	} else {
-		one = both;
-	}
-	one.asked = both.asked;
-	one.own = both.own;
-	one.y = both.y;
-	*n = one;
-}
-
-/* Slots are laid out as frames have them: what makes a register says how wide it is. */
-static void number(struct numbers *n, u32 o, u64 *to, u32 depth)
-{
-	_Alignas(64) u64 from[3][LANES];
-	const struct later *l = n->l;
-	const struct insn *in;
-	bool product;
-	u32 k, v, p;
-
-	if ((o & OPND_CONST) && constant(n, o, to))
-		return;
-	in = maker(l, o, &k);
-	if (!in || in->guard != OPND_NONE || depth > DEPTH || ++n->asked > MOST_ASKED) {
-		*l->asked = 0;
-		n->own |= !(o & OPND_CONST) && depends(l, o, 0) == TID;
-		n->unknown = true;
-		other(n, o, to);
-		return;
-	}
-	if (in->kind == K_SREG) {
-		special(n, in, to);
-		return;
-	}
-	if ((in->kind != K_LANE && in->kind != K_SETP && in->kind != K_PRED && in->kind != K_CVT && in->kind != K_CVTA) || type_is_float(in->type) ||
-	    (in->kind == K_CVT && type_is_float(in->stype)) || (in->kind == K_SETP && in->sub)) {
-		n->unknown = true;
-		other(n, o, to);
-		return;
-	}
-	product = in->kind == K_LANE && (in->lop == LOP_MUL || in->lop == LOP_MAD || in->lop == LOP_MULWIDE || in->lop == LOP_MADWIDE);
-	if (product)
-		factors(n, in, from[0], from[1], depth + 1);
-	/* of a comparison the second and third are what it reads, of others the first is */
-	for (v = product ? 2 : 0; v < 3; v++) {
-		const u32 *src = &in->o[(in->kind == K_SETP ? 2 : 1) + v];
-
-		/* what is not wanted is the first once more */
-		if (product && in->lop != LOP_MAD && in->lop != LOP_MADWIDE)
-			memset(from[v], 0, sizeof(from[v]));
-		else if (v && !product && src[0] == src[-(s32)v])
-			memcpy(from[v], from[0], sizeof(from[v]));
-		else if (v < (in->kind == K_LANE ? 3 : in->kind == K_CVTA ? 1 : 2) && src[0] != OPND_NONE)
-			number(n, src[0], from[v], depth + 1);
-		else
-			memset(from[v], 0, sizeof(from[v]));
-	}
-	switch ((enum kind)in->kind) {
-	case K_LANE: in->u.lane(to, from[0], from[1], from[2]); return;
-	case K_CVT: lane_cvt(in, to, from[0], from[1]); return;
-	case K_CVTA: memcpy(to, from[0], sizeof(from[0])); return;
-	case K_SETP:
-		p = in->u.mask(from[0], from[1]);
-		p = k == 1 ? ~p : p;
-		break;
-	default:
-		p = *(u32 *)from[0];
-		v = *(u32 *)from[1];
-		p = in->flags & INF_CNEG ? ~p : p;
-		v = in->flags & INF_BNEG ? ~v : v;
-		p = in->sub == PRED_NOT ? ~p : in->sub == PRED_AND ? p & v : in->sub == PRED_OR ? p | v : in->sub == PRED_XOR ? p ^ v : p;
-	}
-	memcpy(to, &p, sizeof(p));
-}
-
-/* An access by its places: of each warp which lanes come to it, and where. */
-struct places {
-	u32 lanes[WARPS];
-	u64 at[WARPS][LANES];
-	u32 bytes;
-	struct numbers n;
-};
-
-/* of the first warps of a block */
-static void places(const struct later *l, const struct insn *in, u32 b, bool rows, u32 warps, struct places *p)
-{
-	_Alignas(64) u64 v[LANES];
-	u32 w, t, i;
-
-	p->n = (struct numbers){ .l = l, .rows = rows, .place = true };
-	p->bytes = in->size * (in->vec ? in->vec : 1u);
-	for (w = 0; w < warps; w++) {
-		p->n.warp = w;
-		p->n.asked = 0;
-		number(&p->n, in->o[4], v, 0);
-		for (t = 0; t < LANES; t++)
-			p->at[w][t] = (in->aw ? v[t] : ((u32 *)v)[t]) + (u64)in->imm;
-		p->lanes[w] = ~0u;
-		for (u32 to = b, from, n = 0; n < DEPTH && (from = l->pred[to]) != NO_PC; n++, to = from) {
-			const struct insn *last = &l->code[l->g->b[from].end - 1];
-			struct numbers by = { .l = l, .rows = rows, .warp = w };
-
-			if (last->kind != K_CBRA || last->taken == last->fall)
-				continue;
-			number(&by, last->guard, v, 0);
-			p->n.y |= by.y;
-			/* what is not known keeps nobody away */
-			if (by.nothers)
-				continue;
-			memcpy(&i, v, sizeof(i));
-			p->lanes[w] &= last->gneg == (last->taken == to) ? ~i : i;
 		}
 	}
 }
@@ -506,7 +298,7 @@ static void strips_in_step(struct later *l, struct insn *code, u32 b, u32 *pairs
 		if (in_step(in))
 			n = matrix = 0;
 		/* a row of ldmatrix, which the hardware reads for all lanes before any of them goes on; where is not asked */
-		if (in->kind == K_LD && (from = maker(l, in->o[4], &i)) && from->kind == K_TENSOR)
+		if (in->kind == K_LD && (from = later_maker(l, in->o[4], &i)) && from->kind == K_TENSOR)
 			matrix = 1;
 		if ((in->kind != K_LD && in->kind != K_ST) || in->space != SPACE_SHARED)
 			continue;
@@ -521,9 +313,9 @@ static void strips_in_step(struct later *l, struct insn *code, u32 b, u32 *pairs
 				continue;
 			++*pairs;
 			if (!known)
-				places(l, in, b, false, 1, &p);
+				later_places(l, in, b, false, 1, &p);
 			known = true;
-			places(l, before, b, false, 1, &q);
+			later_places(l, before, b, false, 1, &q);
 			if (others_read(&p, &q, true)) {
 				in->flags |= INF_ONCE;
 				n = 0;
@@ -545,7 +337,7 @@ static bool read_by_others(struct later *l, const struct insn *in, u32 b, u32 *p
 
 	ways_to(l, b, false);
 	for (u32 rows = 0; rows < 2; rows++) {
-		places(l, in, b, rows, WARPS, &w);
+		later_places(l, in, b, rows, WARPS, &w);
 		for (i = g->left; i < g->nb; i++) {
 			const struct block *v = &g->b[g->order[i]];
 
@@ -556,7 +348,7 @@ static bool read_by_others(struct later *l, const struct insn *in, u32 b, u32 *p
 					continue;
 				if (++*pairs > MOST_PAIRS)
 					return false;
-				places(l, &l->code[k], g->order[i], rows, WARPS, &r);
+				later_places(l, &l->code[k], g->order[i], rows, WARPS, &r);
 				if (others_read(&w, &r, false))
 					return true;
 			}
@@ -574,10 +366,10 @@ static bool one_of_all(struct later *l, const struct insn *in, u32 b, u32 ld, u3
 
 	if (++*pairs > MOST_PAIRS)
 		return false;
-	places(l, in, b, false, WARPS, &w);
+	later_places(l, in, b, false, WARPS, &w);
 	if (w.n.unknown)
 		return false;
-	places(l, &l->code[ld], l->block[ld], false, WARPS, &r);
+	later_places(l, &l->code[ld], l->block[ld], false, WARPS, &r);
 	return !r.n.unknown && others_read(&w, &r, false);
 }
 
@@ -658,7 +450,7 @@ static bool speaks_for_warp(struct later *l, u32 k, u32 b, u32 *pairs)
 
 	if (code[k].space == SPACE_SHARED || waits_in(l, g->b[b].start, k, true))
 		return false;
-	places(l, &code[k], b, false, 1, &p);
+	later_places(l, &code[k], b, false, 1, &p);
 	who = strips_of(p.lanes[0]);
 	for (i = g->b[b].start; i < k; i++)
 		fence |= code[i].kind == K_MEMBAR;
@@ -672,7 +464,7 @@ static bool speaks_for_warp(struct later *l, u32 k, u32 b, u32 *pairs)
 			fence |= code[n].kind == K_MEMBAR;
 			if (others || code[n].kind != K_ST || (code[n].space != SPACE_GLOBAL && code[n].space != SPACE_GENERIC) || ++*pairs > MOST_PAIRS)
 				continue;
-			places(l, &code[n], g->order[i], false, 1, &q);
+			later_places(l, &code[n], g->order[i], false, 1, &q);
 			others = strips_of(q.lanes[0]) & ~who;
 		}
 	}
@@ -691,6 +483,8 @@ void leaders_later(struct cfg *g)
 	l.def = cneed(c, pool_alloc(&c->pool, (c->nregs + 1) * sizeof(u32)));
 	l.pred = cneed(c, pool_alloc(&c->pool, g->nb * sizeof(u32)));
 	l.to = cneed(c, pool_alloc(&c->pool, g->nb));
+	for (i = 0; i < 2; i++)
+		l.not[i] = cneed(c, pool_alloc(&c->pool, g->nb));
 	l.more = cneed(c, pool_alloc(&c->pool, (6 * c->ncode + 1) * sizeof(u32)));
 	l.block = cneed(c, pool_alloc(&c->pool, (c->ncode + 1) * sizeof(u32)));
 	l.busy = cneed(c, pool_alloc(&c->pool, c->nregs + 1));
@@ -721,6 +515,7 @@ void leaders_later(struct cfg *g)
 		for (k = 0; g->b[i].order != NO_PC && k < g->b[i].nsucc; k++)   /* a jump that nobody comes to any more leads on as ever */
 			if (g->b[g->b[i].succ[k]].npred == 1)
 				l.pred[g->b[i].succ[k]] = i;
+	ask_widths(&l);
 	for (i = g->left; i < g->nb; i++)
 		strips_in_step(&l, c->code, g->order[i], &steps);
 	for (i = 0, k = OPND_NONE; i < c->ncode && l.nones < MOST_ONES && looked < MOST_LOOKED; i++) {
