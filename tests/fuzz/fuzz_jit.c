@@ -15,6 +15,7 @@
  * Build: as fuzz_ptx.c says. Run: fuzz_jit -n 0 tests/fuzz/corpus/jit; or tests/fuzz/run.sh
  */
 #include <ctype.h>
+#include <stdbool.h>
 
 #include "../ptx/rig.h"
 
@@ -59,6 +60,7 @@ static char found[200];
 static uint32_t spin;                   /* as the engine has it */
 
 extern uint32_t interp_spin, interp_garbage;     /* jit.h */
+extern bool interp_upper;
 
 /* What became of inputs; told from time to time, for run.sh. */
 static struct { unsigned long all, ran, endless, both, compared, racing; } seen;
@@ -377,6 +379,13 @@ static int races(const char *text, const struct how *how)
 		other = differ(&outcome[0], &outcome[1]);
 	}
 	interp_spin = spin;
+	/* an atomic operation tells whether lanes of a branch's other side have been there */
+	if (!other && strstr(text, "atom.")) {
+		interp_upper = true;
+		run(text, how, ENGINE_MODE_INTERP, OTHER_LIMIT_S, &outcome[1]);
+		other = differ(&outcome[0], &outcome[1]);
+		interp_upper = false;
+	}
 	memcpy(found, kept, sizeof(found));
 	return other;
 }

@@ -419,6 +419,7 @@ static enum run settle(struct tstate *ts, struct warp *w)
 }
 
 u32 interp_spin = JIT_SPIN;
+bool interp_upper;
 
 #define PTR(o) ((void *)(base[(o) >> 31] + ((o) & ~OPND_CONST)))
 
@@ -605,6 +606,11 @@ left:
 			if (in->taken <= pc)
 				ts->budget -= (s64)(pc - in->taken) + 8 + (in->flags & INF_SPIN ? SPIN_COST : 0);
 			f->boost = 0;
+			if (interp_upper) {
+				f->boost_pc = in->taken < in->fall ? in->taken : in->fall;
+				frame_turn(f);
+				goto reload;
+			}
 			goto settle;
 		case K_BRX:
 			brx(f, in, e, m & ~e);
