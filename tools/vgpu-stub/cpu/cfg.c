@@ -677,6 +677,10 @@ void cfg_finish(struct comp *c)
 	if (c->texels)
 		drop_texels(&g);
 	/* the debugger shows an instruction where it stands, and a register as it was last */
+	if (!c->m->e->dbg && !c->m->e->ops) {
+		halves_up(c);
+		strides_find(c);
+	}
 	if (!c->m->e->dbg)
 		uniform_hoist(c);
 	find_blocks(&g);

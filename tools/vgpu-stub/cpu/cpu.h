@@ -125,6 +125,7 @@ struct grid {
 	u32 reserved;           /* of a kernel that asks for it: offset of the shared memory that is the system's, behind the block's own */
 	u32 param_bytes, status;
 	u32 errors, races;              /* found by memcheck.c; races are errors too */
+	const void *args;               /* parameters, before they are there */
 	u64 pwin;                       /* arena block that holds the parameters, PARAM_WINDOW bytes */
 	u64 coop_win;                   /* workspace behind %envreg1/2, 0 unless cooperative */
 	const u32 (*tid)[1024];         /* of the block's shape, see shape_tids() */

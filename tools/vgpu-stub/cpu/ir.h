@@ -304,6 +304,8 @@ struct func {
 	u64 est;                /* clock ticks of a block, as last seen; rt.c */
 	struct solo solo;       /* alone.c */
 	struct tally_plan tally;        /* roots.c */
+	struct stride { u32 off, bytes, size; } strides[4];     /* upper.c: parameters of that size that are mostly so much; how many */
+	u32 nstrides;
 	bool one_way;           /* roots.c: it does not load from where it stores to, unless two of its parameters lead to one place */
 	bool joins[2];          /* join.c: narrow blocks that are neighbours in x, or in y, may be one wider block; ... */
 	u16 joins_width[2];     /* ... if they are so wide; 0: whatever they are */

@@ -220,6 +220,8 @@ _Static_assert(sizeof(struct jprivate) <= JP_ZMM, "P");
 #define SPEC_ANY 4u
 #define SPEC_TURNED 0x40000u     /* with SPEC_LINEAR and SPEC_JOINED: lanes along y */
 #define SPEC_PART 0x80000u       /* with SPEC_LINE and SPEC_ANY, for strips: the last warp of a block lacks lanes */
+#define SPEC_STRIDES 0x100000u   /* and three bits more: the function's strides are what one takes them for (upper.c) */
+#define STRIDES 4u
 #define SPEC_JOINED 0x20000u     /* with SPEC_LINEAR: 1 << (spec >> 24) blocks as one (join.c), whose ntid.x is a multiple of 1 << (spec >> 8 & 255) */
 #define SPEC_STEP 0x10000u      /* with SPEC_LINEAR: blocks of one warp, whose lanes may count on being in step (jit_src.steps) */
 
@@ -609,6 +611,7 @@ static inline u8 spec_sreg(u32 spec, u8 sub)
 {
 	return !(spec & SPEC_TURNED) || (sub != SR_TID_X && sub != SR_TID_Y) ? sub : sub == SR_TID_X ? SR_TID_Y : SR_TID_X;
 }
+static inline u32 spec_log2(u32 spec) { return spec >> 8 & 255; }       /* what SPEC_POW2 and SPEC_JOINED have there */
 /* So many blocks of a row does code have in one. */
 static inline u32 jit_step(const struct func *fn, u32 spec) { return spec & SPEC_JOINED ? 1u << (spec >> 24) : 1 + fn->further; }
 void jit_free(struct func *fn);
@@ -616,6 +619,9 @@ struct jit_src *jit_src_new(const struct insn *code, u32 n, const struct vreg *r
 void jit_src_free(struct jit_src *s);
 void body_free(struct func *fn);        /* inline.c */
 void jit_loop_depths(struct jit_src *s);
+/* upper.c: the bits of SPEC_STRIDES for these parameters, NULL: not known; is what `in` loads known by them? */
+u32 strides_of(const struct func *fn, const void *args);
+bool strides_known(const struct func *fn, u32 spec, const struct insn *in, u64 *v);
 const struct jblock *jit_src_block(const struct jit_src *s, u32 pc);
 /* A multiplication or conversion to twice the bits; has it been found that its lanes wrap? */
 bool jit_widens(const struct insn *in);

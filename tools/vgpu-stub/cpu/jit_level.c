@@ -88,7 +88,7 @@ u32 j_level(const struct jcomp *c, u32 o) { return o == OPND_NONE || (o & OPND_C
 
 u32 j_tile(const struct jcomp *c)
 {
-	u32 n = (c->spec & 0xff) == SPEC_POW2 ? 1u << (c->spec >> 8) : 0;
+	u32 n = (c->spec & 0xff) == SPEC_POW2 ? 1u << spec_log2(c->spec) : 0;
 
 	return n == 4 || n == 8 ? n : 0;
 }

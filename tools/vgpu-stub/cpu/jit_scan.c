@@ -486,15 +486,15 @@ static struct jval sreg_value(struct jcomp *c, const struct insn *in)
 		}
 		if ((c->spec & 255) == SPEC_POW2) {
 			for (l = 0; l < LANES; l++)
-				v[l] = l & ((1u << (c->spec >> 8)) - 1);
-			return with_scalar(pattern(c, v, 63, (1u << (c->spec >> 8)) - 1), true, 0, 32);
+				v[l] = l & ((1u << spec_log2(c->spec)) - 1);
+			return with_scalar(pattern(c, v, 63, (1u << spec_log2(c->spec)) - 1), true, 0, 32);
 		}
 		return vary();
 	case SR_TID_Y:
 		if ((c->spec & 255) <= SPEC_LINE)
 			return uni(0, 1023);
 		if ((c->spec & 255) == SPEC_POW2) {
-			bx = c->spec >> 8;
+			bx = spec_log2(c->spec);
 			for (l = 0; l < LANES; l++)
 				v[l] = l >> bx;
 			return pattern(c, v, (u8)(5 - bx), 1023);
@@ -511,8 +511,8 @@ static struct jval sreg_value(struct jcomp *c, const struct insn *in)
 		return uni(0, MAX_CLUSTER);
 	case SR_NTID_X: case SR_NTID_Y: case SR_NTID_Z:
 		if (in->sub == SR_NTID_X && (c->spec & 255) == SPEC_POW2)
-			return konst_val(1u << (c->spec >> 8 & 255));
-		return uni(in->sub != SR_NTID_X ? 0 : (c->spec & SPEC_JOINED) ? (u8)(c->spec >> 8) : (c->spec & 255) == SPEC_LINEAR ? 5 : 0, 1024);
+			return konst_val(1u << spec_log2(c->spec));
+		return uni(in->sub != SR_NTID_X ? 0 : (c->spec & SPEC_JOINED) ? (u8)spec_log2(c->spec) : (c->spec & 255) == SPEC_LINEAR ? 5 : 0, 1024);
 	case SR_NCTAID_X: case SR_NCTAID_Y: case SR_NCTAID_Z:
 	case SR_CLUSTERID_X: case SR_CLUSTERID_Y: case SR_CLUSTERID_Z: case SR_NCLUSTERID_X: case SR_NCLUSTERID_Y: case SR_NCLUSTERID_Z:
 	case SR_NWARPID: case SR_DYNAMIC_SMEM: case SR_TOTAL_SMEM: case SR_COUNT:
@@ -637,6 +637,7 @@ static void scan_pool(struct jcomp *c)
 {
 	const struct func *fn = c->fn;
 	u32 i, k, off;
+	u64 stride;
 
 	/* constants: jit_val reads them in the width that is asked for */
 	for (off = 0; off + 128 <= fn->cpool_bytes; off += 128)
@@ -651,7 +652,7 @@ static void scan_pool(struct jcomp *c)
 				continue;
 			r = vary();
 			if (in->kind == K_LDPARAM) {
-				r = uni(0, JMAX_UNKNOWN);
+				r = strides_known(fn, c->spec, in, &stride) ? konst_val(stride) : uni(0, JMAX_UNKNOWN);
 			} else if (in->kind == K_SREG) {
 				r = sreg_value(c, in);
 				if (in->sub >= SR_LANEMASK_EQ && in->sub <= SR_LANEMASK_GT)
@@ -678,7 +679,7 @@ static void scan_pool(struct jcomp *c)
 					r = vary();
 			}
 			/* a constant in a register stays one, and a shape is */
-			if (!(((in->kind == K_LANE && in->lop == LOP_MOV) || in->kind == K_SREG) && r.cls == JC_UNI && r.known))
+			if (!(((in->kind == K_LANE && in->lop == LOP_MOV) || in->kind == K_SREG || in->kind == K_LDPARAM) && r.cls == JC_UNI && r.known))
 				r.known = false;
 			r.made = true;
 			c->pool[(in->o[k] & ~OPND_CONST) / 128] = r;

@@ -212,7 +212,7 @@ static struct jit *code_of(const struct engine *e, const struct grid *g, struct 
 	u32 spec = g->join.n == 1 && !g->join.turned ? jit_spec(fn, g->block) :
 		   SPEC_LINEAR | SPEC_JOINED | (u32)__builtin_ctz(g->block[0]) << 8 | (g->join.turned ? SPEC_TURNED : (u32)__builtin_ctz(g->join.n) << 24);
 
-	return e->mode == ENGINE_MODE_JIT ? jit_get(fn, spec) : NULL;
+	return e->mode == ENGINE_MODE_JIT ? jit_get(fn, spec | strides_of(fn, g->args)) : NULL;
 }
 
 /* May the work of several neighbours be done by each block? */
@@ -341,6 +341,7 @@ static struct grid *fill(struct engine *e, struct grid *g, const struct engine_l
 	if (g->cooperative)
 		g->max_resident = COOP_RESIDENT;
 	one = apart(g);
+	g->args = l->params;
 	/* verify.c has the ordinary function first */
 	g->tunes = !e->vf && e->mode == ENGINE_MODE_JIT && (g->nblocks >= COARSE_LEAST * (u64)e->nthreads || jit_coarse) && neighbours(g, fn);
 	if (g->tunes && tune_takes(fn) && lay_out(e, g, &one, 0))
@@ -357,6 +358,7 @@ static struct grid *fill(struct engine *e, struct grid *g, const struct engine_l
 	g->param_bytes = fn->param_bytes;
 	if (fn->param_bytes)
 		memcpy((void *)g->pwin, l->params, fn->param_bytes);
+	g->args = (const void *)g->pwin;
 	g->coop_win = 0;
 	if (g->cooperative) {
 		g->coop_win = g->pwin + PARAM_WINDOW;

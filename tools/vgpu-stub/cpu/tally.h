@@ -38,6 +38,8 @@ struct tally {
 /* cfg.c, before values of the grid move to its prologue: fills in fn->tally and marks the reductions (sub2 of K_ATOM). */
 void tally_find(struct comp *c);
 void roots_find(struct comp *c);
+void halves_up(struct comp *c);
+void strides_find(struct comp *c);
 #define ATOM_KEPT 1
 
 /* The dispatcher has completed g. Does it keep sums, and of what? */

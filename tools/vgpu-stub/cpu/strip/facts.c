@@ -453,7 +453,7 @@ static struct sval short_row(struct scomp *c, u32 x, bool of_x)
 
 static struct sval sreg_value(struct scomp *c, u8 sr)
 {
-	u32 shape = c->spec & 255, x = 1u << (c->spec >> 8 & 255);
+	u32 shape = c->spec & 255, x = 1u << spec_log2(c->spec);
 	bool whole = shape == SPEC_LINEAR || shape == SPEC_LINE || (shape == SPEC_POW2 && x >= STRIP);
 
 	switch (spec_sreg(c->spec, sr)) {
@@ -468,7 +468,7 @@ static struct sval sreg_value(struct scomp *c, u8 sr)
 	case SR_NTID_X:
 		if (shape == SPEC_POW2)
 			return konst(x);
-		return uni((c->spec & SPEC_JOINED) ? c->spec >> 8 & 255 : shape == SPEC_LINEAR ? 5 : 0);
+		return uni((c->spec & SPEC_JOINED) ? spec_log2(c->spec) : shape == SPEC_LINEAR ? 5 : 0);
 	case SR_NTID_Y: case SR_NTID_Z: case SR_CTAID_X: case SR_CTAID_Y: case SR_CTAID_Z:
 	case SR_NCTAID_X: case SR_NCTAID_Y: case SR_NCTAID_Z: case SR_WARPID: case SR_NWARPID: case SR_DYNAMIC_SMEM:
 	case SR_TOTAL_SMEM: case SR_COUNT: case SR_RESERVED_BEGIN: case SR_RESERVED_1: case SR_RESERVED_END: case SR_RESERVED_CAP:
@@ -600,6 +600,7 @@ static bool pool_values(struct scomp *c)
 {
 	const struct func *fn = c->fn;
 	u32 i, k;
+	u64 stride;
 
 	c->npool = fn->cpool_bytes / 128 + 2;
 	c->pool = pool_alloc(&c->mem, c->npool * sizeof(*c->pool));
@@ -618,7 +619,9 @@ static bool pool_values(struct scomp *c)
 		struct sval n = value(c, in);
 
 		/* one scalar in memory serves whoever reads it, a float too */
-		if (in->kind == K_LDPARAM || in->kind == K_SETP || in->kind == K_PRED)
+		if (in->kind == K_LDPARAM && strides_known(fn, c->spec, in, &stride))
+			n = konst(stride);
+		else if (in->kind == K_LDPARAM || in->kind == K_SETP || in->kind == K_PRED)
 			n = uni(0);     /* comparisons: uniform.c moves those of scalars alone */
 		else if ((in->kind == K_LANE || in->kind == K_CVT || in->kind == K_LOP3) && n.cls == SC_VARY && of_one(c, in))
 			n = uni(0);
@@ -627,7 +630,7 @@ static bool pool_values(struct scomp *c)
 			if ((k == 1 || in->lop != LOP_CVT_SEXT) && s_val(c, in->o[k], 0).pat && !s_made_small(c, in->o[k]))
 				n = vary(0);
 		/* a sign that is guessed is not: nobody looks there */
-		n.made = n.known = n.known && (in->kind == K_SREG || (in->kind == K_LANE && in->lop == LOP_MOV));
+		n.made = n.known = n.known && (in->kind == K_SREG || in->kind == K_LDPARAM || (in->kind == K_LANE && in->lop == LOP_MOV));
 		n.all = in->kind != K_SREG || sreg_value(c, in->sub).cls == SC_SCALAR;
 		if (in->kind == K_SREG && in->sub == SR_LANEID)
 			n.all = false;

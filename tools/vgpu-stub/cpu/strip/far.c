@@ -87,7 +87,7 @@ bool whole_set_delta(struct scomp *c, u32 v, const s64 *d)
 static bool sreg_delta(const struct scomp *c, u8 sr, s64 *d)
 {
 	/* short rows: those of a warp are of one plane (jit_spec()) */
-	u32 shape = c->spec & 255, x = 1u << (c->spec >> 8 & 255), s;
+	u32 shape = c->spec & 255, x = 1u << spec_log2(c->spec), s;
 	bool rows = shape == SPEC_POW2 && x < LANES;
 
 	if (shape != SPEC_LINEAR && shape != SPEC_LINE && shape != SPEC_POW2)
@@ -146,7 +146,7 @@ static u32 low_of(const struct scomp *c, u32 o, u8 w)
 /* Of which power of two the first strip's result is a multiple, for all warps. */
 u32 whole_low(const struct scomp *c, const struct insn *in)
 {
-	u32 shape = c->spec & 255, x = c->spec >> 8 & 255, a, b, n = 0, o = in->o[0];
+	u32 shape = c->spec & 255, x = spec_log2(c->spec), a, b, n = 0, o = in->o[0];
 	bool rows = shape == SPEC_POW2 && x < 5;
 
 	if (in->kind == K_SREG && in->sub == SR_LANEID)

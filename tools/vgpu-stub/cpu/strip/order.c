@@ -191,7 +191,7 @@ static bool affine_of(const struct scomp *c, const u32 *def, u32 o, u32 steps, s
  */
 static bool stores_apart(const struct scomp *c, const u32 *def, const struct insn *x, const struct insn *y)
 {
-	u32 shape = c->spec & 255, wide = shape == SPEC_POW2 ? 1u << (c->spec >> 8 & 255) : LANES, l, m, w, warps;
+	u32 shape = c->spec & 255, wide = shape == SPEC_POW2 ? 1u << spec_log2(c->spec) : LANES, l, m, w, warps;
 	struct affine a, b;
 
 	if ((shape != SPEC_LINEAR && shape != SPEC_LINE && shape != SPEC_POW2) || !affine_of(c, def, x->o[4], 2 * STEPS, &a) || !affine_of(c, def, y->o[4], 2 * STEPS, &b) ||
