@@ -30,10 +30,10 @@ static void entry_of(struct scomp *c, const u64 *live)
 			}
 }
 
-/* Instructions of a function whose ways in and out share what they can */
+/* Instructions of a function whose ways in and out share what they can; tests have others, too */
 #define LARGE 1500u
 
-static bool is_large(const struct scomp *c) { return c->n > LARGE; }
+static bool is_large(const struct scomp *c) { return c->n > LARGE || (jit_stress & 1); }
 
 /* Puts lanes edx away that wait for block b. */
 static void waiting(struct scomp *c, u32 b)
