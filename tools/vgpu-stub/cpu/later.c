@@ -494,15 +494,16 @@ void leaders_later(struct cfg *g)
 	l.rows = cneed(c, pool_alloc(&c->pool, g->nb + 1));
 	memset(l.rows, 0, g->nb);
 	memset(l.busy, 0, c->nregs);
-	memset(l.block, 0, c->ncode * sizeof(u32));
+	memset(l.block, 0xff, c->ncode * sizeof(u32));
 	memset(l.more, 0, 6 * c->ncode * sizeof(u32));
+	/* what no block has any more is nobody's: guards.c leaves what it has copied where it was */
 	for (i = 0; i < g->nb; i++)
-		for (k = g->b[i].start; k < g->b[i].end; k++) {
+		for (k = g->b[i].start; g->b[i].order != NO_PC && k < g->b[i].end; k++) {
 			l.block[k] = i;
 			fences |= c->code[k].kind == K_MEMBAR;
 		}
 	for (i = 0; i < c->ncode; i++)
-		for (k = 0; k < 6; k++) {
+		for (k = 0; l.block[i] != NO_PC && k < 6; k++) {
 			u32 o = c->code[i].o[k];
 
 			if (!(c->code[i].def >> k & 1) || o == OPND_NONE || (o & OPND_CONST) || l.def[o] == i + 1)
@@ -521,7 +522,7 @@ void leaders_later(struct cfg *g)
 	for (i = 0, k = OPND_NONE; i < c->ncode && l.nones < MOST_ONES && looked < MOST_LOOKED; i++) {
 		const struct insn *in = &c->code[i];
 
-		if (in->kind != K_LD || in->space != SPACE_SHARED || in->guard != OPND_NONE || in->o[4] == k)
+		if (l.block[i] == NO_PC || in->kind != K_LD || in->space != SPACE_SHARED || in->guard != OPND_NONE || in->o[4] == k)
 			continue;
 		looked++;
 		if (one_place(&l, in))
