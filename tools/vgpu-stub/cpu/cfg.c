@@ -734,7 +734,7 @@ void cfg_finish(struct comp *c)
 		}
 		for (k = b->start; k < b->end; k++) {
 			if (b->later && g.late[k])
-				code[n++] = nothing(&c->code[k], K_LATER);
+				code[n++] = g.bar[k] ? c->code[g.bar[k] - 1] : nothing(&c->code[k], K_LATER);
 			code[n++] = c->code[k];
 		}
 		last = &code[n - 1];

@@ -28,6 +28,7 @@ struct cfg {
 	u8 *chosen;             /* by block, versions.c's: its branch chooses a loop's version */
 	u32 versions;           /* that there are */
 	u8 *late;               /* by instruction: a K_LATER comes before it; NULL: none does */
+	u32 *bar;               /* ... and is a barrier instead, as instruction bar - 1 is one; 0: it is none */
 };
 
 bool cfg_ends_block(const struct insn *in);

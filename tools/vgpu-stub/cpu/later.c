@@ -43,9 +43,12 @@
  * Within a warp it is strips that run ahead of one another (strip/order.c). Of two accesses to shared memory in one stretch of code of which one
  * writes what lanes of another strip read by the other, the second is done by all of the warp at once (INF_ONCE): CUB's exchanges, where
  * their memory serves the next one without a __syncwarp() (ggml's Mamba).
+ *
+ * A warp leaves code at a K_LATER. Where all threads of the block meet right behind the write, another barrier before its branch does as well, and does not.
  */
 #include <string.h>
 
+#include "jit.h"
 #include "later.h"
 
 #define MOST_BLOCKS 4096u
@@ -430,6 +433,31 @@ static void late(struct cfg *g, u32 b, u32 k)
 	g->late[k] = 1;
 }
 
+/*
+ * Some lanes of each warp write, and right behind that all threads of the block meet at a barrier: those who come to that are those who come to the branch before the
+ * write, so that another barrier there keeps nobody waiting for ever, and code passes it from warp to warp. The checker of races is to see none.
+ */
+static bool barrier_before(struct later *l, u32 b)
+{
+	struct cfg *g = l->g;
+	u32 d = l->pred[b], m, i, at;
+
+	if (d == NO_PC || g->c->m->e->mc || g->b[b].nsucc != 1 || g->b[d].nsucc != 2)
+		return false;
+	m = g->b[b].succ[0];
+	at = g->b[d].end - 1;
+	if (l->code[at].kind != K_CBRA || g->b[m].npred != 2 || m == b || m == d || (g->b[d].succ[0] != m && g->b[d].succ[1] != m))
+		return false;
+	for (i = g->b[m].start; i < g->b[m].end && !jit_barrier(&l->code[i]); i++)
+		if (l->code[i].kind == K_CALL || l->code[i].kind == K_EXIT || l->code[i].kind == K_RET)
+			return false;
+	if (i == g->b[m].end || l->code[i].o[2] != OPND_NONE || (l->code[i].flags & INF_CLUSTER))
+		return false;
+	late(g, d, at);
+	g->bar[at] = i + 1;
+	return true;
+}
+
 static u32 strips_of(u32 lanes)
 {
 	u32 s = 0, i;
@@ -490,6 +518,8 @@ void leaders_later(struct cfg *g)
 	l.busy = cneed(c, pool_alloc(&c->pool, c->nregs + 1));
 	g->late = cneed(c, pool_alloc(&c->pool, c->ncode + 1));
 	memset(g->late, 0, c->ncode + 1);
+	g->bar = cneed(c, pool_alloc(&c->pool, (c->ncode + 1) * sizeof(u32)));
+	memset(g->bar, 0, (c->ncode + 1) * sizeof(u32));
 	memset(l.def, 0, c->nregs * sizeof(u32));
 	l.rows = cneed(c, pool_alloc(&c->pool, g->nb + 1));
 	memset(l.rows, 0, g->nb);
@@ -555,8 +585,10 @@ void leaders_later(struct cfg *g)
 				if (++writes > MOST_WRITES)
 					return;
 				if ((one ? read_before(&l, in, b) : in->kind == K_ST && shared && read_by_others(&l, in, b, &pairs)) ||
-				    (fences && speaks_for_warp(&l, k, b, &told)))
-					late(g, b, start);
+				    (fences && speaks_for_warp(&l, k, b, &told))) {
+					if (!barrier_before(&l, b))
+						late(g, b, start);
+				}
 			} else {
 				/* who comes here by what it has read, and writes what all of them do, is none of many */
 				asked = 0;
