@@ -558,14 +558,32 @@ static char *with_values(const char *text)
 	unsigned char jumps[64] = { 0 };        /* blocks around here: does something in them jump, and maybe over what follows? */
 	unsigned depth = 0;
 	size_t room = strlen(text) + 64 * 1024;
+	const char *result = NULL, *results = NULL;      /* of the function whose body comes: a register, which it may never write, up to there */
 	char *out = malloc(room), *o = out, *end = out ? out + room - strlen(text) : NULL;
 	unsigned salt = 0;
 
 	for (const char *s = text; out && *s;) {
 		const char *stop = strchr(s, ';');
 
+		if (!depth && !strncmp(s, ".func", 5)) {
+			result = s + 5 + strspn(s + 5, " \t\n");
+			results = *result == '(' ? strchr(result, ')') : NULL;
+			result = results ? strstr(result, ".reg") : NULL;
+			if (result > results)
+				result = NULL;
+		}
 		if (*s == '{' && ++depth < sizeof(jumps))
 			jumps[depth] = 0;
+		if (*s == '{' && depth == 1 && result) {
+			*o++ = *s++;
+			o = give_values(o, end, text, result + 4, results, &salt);
+			result = NULL;
+			if (!o) {
+				free(out);
+				return NULL;
+			}
+			continue;
+		}
 		if (*s == '}' && depth && --depth + 1 < sizeof(jumps))
 			jumps[depth] |= jumps[depth + 1];
 		if (!strncmp(s, "bra", 3) || !strncmp(s, "brx", 3))

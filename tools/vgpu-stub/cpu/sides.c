@@ -102,7 +102,7 @@ static void how_they_vary(struct guards *u)
 
 #define SIDE_BLOCKS 8u
 #define SIDE_LONGEST 64u        /* instructions, and guards' */
-#define SIDE_WAYS 16u
+#define SIDE_WAYS (2 * (SIDE_BLOCKS + 1))
 
 /* A way from one of them to block `to`, for those of whom p is true; not in reg's: when it is false; OPND_NONE: for all. */
 struct path { u32 to, p; bool neg; };

@@ -52,8 +52,6 @@ static void may_not(struct halves *h, u32 o)
 	}
 }
 
-struct each { struct halves *h; u8 *seen; };
-
 static void no_def(void *arg, u32 *o, bool is_def)
 {
 	if (is_def)
@@ -221,6 +219,7 @@ void strides_find(struct comp *c)
 	struct func *fn = c->fn;
 	u32 i, k, q, *at;
 
+	fn->nstrides = 0;
 	if (!fn->entry)
 		return;
 	at = cneed(c, pool_alloc(&c->pool, (c->nregs + 1) * sizeof(u32)));
