@@ -305,6 +305,32 @@ static bool float_to_long(const struct insn *in, u64 *d, const void *a, u32 n)
 	return true;
 }
 
+/* To the nearest half: by way of a float that is odd where it is not exact, which rounds no number twice. At the default MXCSR, too. */
+static bool to_halves(const struct insn *in, u32 *d, const void *a, u32 n)
+{
+	_Alignas(64) u32 odd[LANES] = { 0 }, half[LANES];
+	bool fs = in->stype == T_F16, from = in->stype == T_F64 || in->stype == T_S64 || in->stype == T_U64;
+	u32 l;
+
+	if (in->type != T_F16 || in->dw || (in->flags & (INF_SAT | INF_RELU | INF_SATFINITE)) || (fs ? in->sub < RND_RNI || in->sub > RND_RPI : !from || in->sub > RND_RN))
+		return false;
+	for (l = 0; l < n; l++) {
+		/* what has more than 53 bits is an infinity as a half */
+		double v = in->stype == T_S64 ? (double)((const s64 *)a)[l] : in->stype == T_U64 ? (double)((const u64 *)a)[l] : load_float(in, a, l);
+		float f;
+
+		if (fs)
+			v = round_int(v, in->sub);
+		f = (float)v;
+		memcpy(&odd[l], &f, sizeof(f));
+		if ((double)f != v && v == v)
+			odd[l] = (odd[l] - (fabs((double)f) > fabs(v))) | 1;
+	}
+	lanes_get()->fn[LOP_CVT_H_F][T_F16](half, odd, odd, odd);
+	memcpy(d, half, n * sizeof(*d));
+	return true;
+}
+
 void lane_cvt(const struct insn *in, void *d, const void *a, const void *b)
 {
 	lane_cvt_n(in, d, a, b, LANES);
@@ -316,6 +342,8 @@ void lane_cvt_n(const struct insn *in, void *d, const void *a, const void *b, u3
 	u32 l;
 
 	if (fs != fd && (fd ? long_to_float(in, d, a, n) : float_to_long(in, d, a, n)))
+		return;
+	if (to_halves(in, d, a, n))
 		return;
 	for (l = 0; l < n; l++) {
 		u64 r;
