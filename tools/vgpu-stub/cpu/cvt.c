@@ -289,11 +289,11 @@ static bool float_to_long(const struct insn *in, u64 *d, const void *a, u32 n)
 	u8 rnd = in->sub;
 	u32 l;
 
-	if ((!sg && in->type != T_U64) || !in->dw || (!wide && in->stype != T_F32) || in->aw != wide || rnd < RND_RNI || rnd > RND_RPI)
+	if ((!sg && in->type != T_U64) || !in->dw || (!wide && in->stype != T_F32 && in->stype != T_F16 && in->stype != T_BF16) || in->aw != wide || rnd < RND_RNI || rnd > RND_RPI)
 		return false;
 	for (l = 0; l < n; l++) {
 		/* a subnormal is 0 in any case, but upwards or downwards */
-		double v = wide ? ((const double *)a)[l] : rnd == RND_RZI || rnd == RND_RNI ? (double)((const float *)a)[l] : load_float(in, a, l);
+		double v = wide ? ((const double *)a)[l] : in->stype == T_F32 && (rnd == RND_RZI || rnd == RND_RNI) ? (double)((const float *)a)[l] : load_float(in, a, l);
 
 		if (rnd != RND_RZI && fabs(v) < 0x1p52)
 			v = round_int(v, rnd);
