@@ -435,14 +435,15 @@ static void late(struct cfg *g, u32 b, u32 k)
 
 /*
  * Some lanes of each warp write, and right behind that all threads of the block meet at a barrier: those who come to that are those who come to the branch before the
- * write, so that another barrier there keeps nobody waiting for ever, and code passes it from warp to warp. The checker of races is to see none.
+ * write, and code passes another barrier there from warp to warp. It keeps nobody waiting for ever, unless others wait for the write before they come: where a kernel
+ * looks at what others write, there is none. Nor is there for the checker of races, which would see none.
  */
 static bool barrier_before(struct later *l, u32 b)
 {
 	struct cfg *g = l->g;
 	u32 d = l->pred[b], m, i, at;
 
-	if (d == NO_PC || g->c->m->e->mc || g->b[b].nsucc != 1 || g->b[d].nsucc != 2)
+	if (d == NO_PC || l->asks || g->c->m->e->mc || g->b[b].nsucc != 1 || g->b[d].nsucc != 2)
 		return false;
 	m = g->b[b].succ[0];
 	at = g->b[d].end - 1;
@@ -531,6 +532,8 @@ void leaders_later(struct cfg *g)
 		for (k = g->b[i].start; g->b[i].order != NO_PC && k < g->b[i].end; k++) {
 			l.block[k] = i;
 			fences |= c->code[k].kind == K_MEMBAR;
+			l.asks |= c->code[k].kind == K_CALL || c->code[k].kind == K_NANOSLEEP || (c->code[k].kind == K_ATOM && c->code[k].o[0] != OPND_NONE) ||
+				  (c->code[k].kind == K_LD && (c->code[k].flags & (INF_SYNC | INF_ORDER)));
 		}
 	for (i = 0; i < c->ncode; i++)
 		for (k = 0; l.block[i] != NO_PC && k < 6; k++) {

@@ -26,6 +26,7 @@ struct later {
 	u8 *not[2];             /* by block: widths in which its branch is not taken; is taken */
 	u32 to_block;           /* ... to this block's start; NO_PC: none yet */
 	bool to_warp;
+	bool asks;              /* the function looks at what others write while it runs */
 	u32 ones[MOST_ONES], nones;     /* loads of shared memory from a place that is one for all */
 };
 
