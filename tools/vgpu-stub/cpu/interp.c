@@ -419,7 +419,7 @@ static enum run settle(struct tstate *ts, struct warp *w)
 }
 
 u32 interp_spin = JIT_SPIN;
-bool interp_upper;
+u32 interp_upper;
 
 #define PTR(o) ((void *)(base[(o) >> 31] + ((o) & ~OPND_CONST)))
 
@@ -607,7 +607,7 @@ left:
 				ts->budget -= (s64)(pc - in->taken) + 8 + (in->flags & INF_SPIN ? SPIN_COST : 0);
 			f->boost = 0;
 			if (interp_upper) {
-				f->boost_pc = in->taken < in->fall ? in->taken : in->fall;
+				f->boost_pc = interp_upper == 2 ? (u32)(in - code) : in->taken < in->fall ? in->taken : in->fall;
 				frame_turn(f);
 				goto reload;
 			}

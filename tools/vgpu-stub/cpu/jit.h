@@ -381,9 +381,9 @@ static inline u32 jit_local_stride(const struct func *fn) { return (fn->local_to
 
 /* JIT_SPIN, for tests: what comes out otherwise with fewer is up to the order of lanes. The interpreter alone looks at it. */
 extern u32 interp_spin;
-/* For tests: where lanes part, those of the further side go first, and on. What comes out otherwise then is up to the order of sides: code takes the one
+/* For tests: where lanes part, those of the further side go first, and on; 2: those nearest behind the branch, who have left a loop, say. What comes out otherwise then is up to the order of sides: code takes the one
  * first that reads what the other one writes. The interpreter alone looks at it. */
-extern bool interp_upper;
+extern u32 interp_upper;
 /* For tests: the byte that registers without a value consist of where a function begins, 0: what was there. Calls' memory moves by it,
  * and of lanes that call different functions others go first. */
 extern u32 interp_garbage;
