@@ -87,6 +87,7 @@ struct gemm_solve {
 	double alpha;
 	bool right, unit, mirrored, forward;    /* mirrored: rows of the triangle are a's rows; forward: from its first row on */
 };
+void gemm_double_avx512(uint32_t k, const double *a, const double *b, double *out);
 void gemm_double_tile(struct tstate *ts, const struct gemm_job *job, const struct gemm_part *t);
 void gemm_solve_tile(struct tstate *ts, const struct gemm_solve *s);
 /* gemm_bytes.c: a tile of a product of bytes */

@@ -329,4 +329,33 @@ AVX512 static void dots(const void *a, uint32_t type, uint64_t lda, uint32_t row
 		dots_type(a, VGPU_GEMM_BF16, lda, rows, b, ldb, n, k, sums, ld, first);
 }
 
+/* 24 rows by 8 columns of doubles (gemm_double.c) */
+AVX512 void gemm_double_avx512(uint32_t k, const double *a, const double *b, double *out)
+{
+	__m512d t[8][3];
+	uint32_t l, j;
+
+#pragma GCC unroll 8
+	for (j = 0; j < 8; j++)
+		t[j][0] = t[j][1] = t[j][2] = _mm512_setzero_pd();
+	for (l = 0; l < k; l++, a += 24, b += 8) {
+		__m512d a0 = _mm512_loadu_pd(a), a1 = _mm512_loadu_pd(a + 8), a2 = _mm512_loadu_pd(a + 16);
+
+#pragma GCC unroll 8
+		for (j = 0; j < 8; j++) {
+			__m512d x = _mm512_set1_pd(b[j]);
+
+			t[j][0] = _mm512_fmadd_pd(a0, x, t[j][0]);
+			t[j][1] = _mm512_fmadd_pd(a1, x, t[j][1]);
+			t[j][2] = _mm512_fmadd_pd(a2, x, t[j][2]);
+		}
+	}
+#pragma GCC unroll 8
+	for (j = 0; j < 8; j++) {
+		_mm512_storeu_pd(out + 24 * j, t[j][0]);
+		_mm512_storeu_pd(out + 24 * j + 8, t[j][1]);
+		_mm512_storeu_pd(out + 24 * j + 16, t[j][2]);
+	}
+}
+
 const struct gemm_isa gemm_isa_avx512 = { "avx512", MR, NR, kernel, load, store, pack, dots };

@@ -17,34 +17,6 @@
 /* out[nr columns of mr] = a * b, of packed panels */
 struct kernel { u32 mr, nr; void (*run)(u32 k, const double *a, const double *b, double *out); };
 
-__attribute__((target("avx512f"))) static void wide(u32 k, const double *a, const double *b, double *out)
-{
-	__m512d t[8][3];
-	u32 l, j;
-
-#pragma GCC unroll 8
-	for (j = 0; j < 8; j++)
-		t[j][0] = t[j][1] = t[j][2] = _mm512_setzero_pd();
-	for (l = 0; l < k; l++, a += 24, b += 8) {
-		__m512d a0 = _mm512_loadu_pd(a), a1 = _mm512_loadu_pd(a + 8), a2 = _mm512_loadu_pd(a + 16);
-
-#pragma GCC unroll 8
-		for (j = 0; j < 8; j++) {
-			__m512d x = _mm512_set1_pd(b[j]);
-
-			t[j][0] = _mm512_fmadd_pd(a0, x, t[j][0]);
-			t[j][1] = _mm512_fmadd_pd(a1, x, t[j][1]);
-			t[j][2] = _mm512_fmadd_pd(a2, x, t[j][2]);
-		}
-	}
-#pragma GCC unroll 8
-	for (j = 0; j < 8; j++) {
-		_mm512_storeu_pd(out + 24 * j, t[j][0]);
-		_mm512_storeu_pd(out + 24 * j + 8, t[j][1]);
-		_mm512_storeu_pd(out + 24 * j + 16, t[j][2]);
-	}
-}
-
 __attribute__((target("avx2,fma"))) static void narrow(u32 k, const double *a, const double *b, double *out)
 {
 	__m256d t[6][2];
@@ -85,7 +57,7 @@ static void plain(u32 k, const double *a, const double *b, double *out)
 
 static const struct kernel *kernel(void)
 {
-	static const struct kernel all[] = { { 24, 8, wide }, { 8, 6, narrow }, { 4, 4, plain } };
+	static const struct kernel all[] = { { 24, 8, gemm_double_avx512 }, { 8, 6, narrow }, { 4, 4, plain } };
 	const char *name = gemm_isa_get()->name;
 
 	return &all[!strcmp(name, "avx512") ? 0 : !strcmp(name, "avx2") ? 1 : 2];

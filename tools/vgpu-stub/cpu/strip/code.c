@@ -521,8 +521,6 @@ static void block(struct scomp *c, struct sblock *b)
 		const struct insn *in = &c->code[i];
 
 		if (s_sync_at(c, i)) {
-			if (b->early)
-				insn(c, in, i);
 			s_mode_home(c);
 			s_meet(c, i);
 			return;
@@ -705,7 +703,7 @@ struct jit *strip_compile(struct func *fn, u32 spec, u32 most)
 	if (!s_order(c) || !s_blocks(c) || !s_facts(c))
 		goto out;
 	s_steps(c);
-	if (!s_quads(c) || !s_indices(c) || !s_place(c) || !s_early(c) || !s_clean(c))
+	if (!s_quads(c) || !s_indices(c) || !s_place(c) || !s_clean(c))
 		goto out;
 	s_pairs(c);
 	as_room(&c->a, 1 << 16);

@@ -57,53 +57,6 @@ bool s_enters(const struct scomp *c, u32 b)
 	return !sb->sync || sb->end > sb->start + 1 || meets(c, sb);
 }
 
-/* ---- accesses to memory that strips do as they come ------------------------------------------------ */
-
-static bool is_near(const struct insn *in)
-{
-	return (in->kind == K_LD || in->kind == K_ST || in->kind == K_ATOM || in->kind == K_CALL || in->kind == K_GEN || in->kind == K_TENSOR) &&
-	       in->space != SPACE_GLOBAL && in->space != SPACE_CONST && in->space != SPACE_LOCAL && in->space != SPACE_PARAM;
-}
-
-/*
- * Where strips look at each other by a volatile access to shared memory (or another that a warp does at once), what each of them does there is to be done before
- * any goes on, and behind what all have done before. If that is nothing since they last met, each does its part as it comes, and then they meet: sums by halves of
- * volatile shared memory are a row of such places. Before s_clean().
- */
-bool s_early(struct scomp *c)
-{
-	u8 *loose = pool_alloc(&c->mem, c->nb + 1);     /* by block: strips may have been at shared memory when they come to it */
-	bool more = true, now;
-	u32 b, i;
-
-	if (!loose)
-		return false;
-	while (more) {
-		more = false;
-		for (b = 0; b < c->nb; b++) {
-			const struct sblock *sb = &c->b[b];
-
-			now = loose[b];
-			for (i = sb->start; i < sb->end; i++)
-				now |= is_near(&c->code[i]);
-			for (i = 0; now && i < sb->nsucc; i++) {
-				more |= !loose[sb->succ[i]];
-				loose[sb->succ[i]] = 1;
-			}
-		}
-	}
-	for (b = 0; b < c->nb; b++) {
-		struct sblock *sb = &c->b[b];
-		const struct insn *in = &c->code[sb->end - 1];
-
-		now = loose[b];
-		for (i = sb->start; i + 1 < sb->end; i++)
-			now |= is_near(&c->code[i]);
-		sb->early = sb->sync && !now && (in->kind == K_LD || in->kind == K_ST) && is_near(in) && in->vec == 1 && !(in->flags & INF_ONCE) && meets(c, sb) && goes_on(c, sb->end - 1);
-	}
-	return true;
-}
-
 /* ---- what lies in its slot ---------------------------------------------------------------------- */
 
 static void dirty(u64 *set, u32 o)
@@ -138,8 +91,6 @@ void s_clean_before(const struct scomp *c, u32 pc, u64 *set)
 {
 	clean_in(c, &c->b[s_block_at(c, pc)], pc, set);
 }
-
-void s_clean_behind(const struct scomp *c, u32 pc, u64 *set) { clean_in(c, &c->b[s_block_at(c, pc - 1)], pc, set); }
 
 bool s_clean(struct scomp *c)
 {
@@ -514,21 +465,6 @@ static bool meets_again(struct scomp *c, u32 *pc, u32 *many)
 	return true;
 }
 
-/* All strips stand before pc, and nothing is left to be done there. */
-static void go_on(struct scomp *c, u32 pc)
-{
-	struct as *a = &c->a;
-	u32 b = s_block_at(c, pc);
-
-	s_hold_none(c);
-	g_movi(a, RBP, 0);
-	g_movi(a, RAX, pc);
-	g_store(a, 0, SPM(seg_pc), RAX);
-	s_lea_next(c, b);
-	g_store(a, 1, SPM(seg), RAX);
-	s_stub_jump(c, g_jmp(a), b, true);
-}
-
 /* A warp's strips all stand at pc: what is done there, and on. */
 static void behind(struct scomp *c, u32 pc, u32 many, u32 exit)
 {
@@ -550,19 +486,24 @@ static void behind(struct scomp *c, u32 pc, u32 many, u32 exit)
 		s_kept_results(c, pc, many);
 		pc += many;
 	} while (meets_again(c, &pc, &many));
-	go_on(c, pc);
+	s_hold_none(c);
+	pc--;
+	b = s_block_at(c, pc + 1);
+	g_movi(a, RBP, 0);
+	g_movi(a, RAX, pc + 1);
+	g_store(a, 0, SPM(seg_pc), RAX);
+	s_lea_next(c, b);
+	g_store(a, 1, SPM(seg), RAX);
+	s_stub_jump(c, g_jmp(a), b, true);
 }
 
 void s_meet(struct scomp *c, u32 pc)
 {
 	struct as *a = &c->a;
 	const struct insn *in = &c->code[pc];
-	bool early = c->cur->early;
-	u32 at = pc + early, exit = s_exit(c, at), many, i;
+	u32 exit = s_exit(c, pc), many, i;
 	u64 *set;
 
-	if (!c->bad)
-		c->exits[exit].behind = early;
 	if (!meets(c, c->cur) || c->bad) {
 		s_exit_jump(c, g_jmp(a), exit);
 		return;
@@ -576,17 +517,9 @@ void s_meet(struct scomp *c, u32 pc)
 		c->bad = true;
 		return;
 	}
-	s_park_list(c, at, s_live_before(c, at));
-	if (early)
-		s_clean_behind(c, at, set);
-	else
-		s_clean_before(c, pc, set);
-	put_away(c, s_live_before(c, at), set);
-	if (early) {
-		next_strip(c, at, exit);
-		go_on(c, at);
-		return;
-	}
+	s_park_list(c, pc, s_live_before(c, pc));
+	s_clean_before(c, pc, set);
+	put_away(c, s_live_before(c, pc), set);
 	many = in_a_row(c, pc);
 	for (i = 0; i < many; i++) {
 		/* what is done there finds it in the slots */

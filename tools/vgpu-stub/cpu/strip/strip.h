@@ -49,9 +49,9 @@
 
 #define STRIP 8u
 #define STRIPS (LANES / STRIP)
-#define S_MAX_BLOCKS 4096u              /* of a function: where lanes may wait takes blocks * blocks bits */
+#define S_MAX_BLOCKS 1024u              /* of a function: where lanes may wait takes blocks * blocks bits */
 #define S_MAX_WAITS 64u                 /* blocks where lanes wait at one exit */
-#define S_MAX_CODE (32u << 20)         /* of a function; products of tiles by mma have 10 MiB, most of it ways in and out (stubs.c) */
+#define S_MAX_CODE (8u << 20)          /* of a function; flash attention has 2 MiB, most of it ways in and out (stubs.c) */
 #define S_AREA (48u << 10)             /* of a warp's private area, for vectors */
 
 enum { SC_NONE, SC_SCALAR, SC_VARY };
@@ -86,7 +86,6 @@ struct sblock {
 	u32 start, end;
 	u32 nsucc, *succ;
 	bool sync;                      /* its last instruction is one, and it has no successors */
-	bool early;                     /* that is an access to memory, which each strip does as it comes, before they meet: s_early() */
 	bool split;                     /* lanes may part at its end */
 	bool turn, within;              /* strips take turns at it: step.c; within: in a loop where they do */
 	u32 depth, at, in, next;        /* at: its code; in: the way into it; next: that of a strip behind another */
@@ -107,7 +106,7 @@ struct sblock {
 #define ALL_WARPS 1u
 #define S_HELD 8u
 
-struct sexit { u32 pc, nwaits, *waits; bool wrong, parted, spins, away, behind; };       /* behind: it is that of a strip that has done an early one; pc NO_PC: no lane is left; waits: blocks, then pcs, in the order of sprivate.wait;
+struct sexit { u32 pc, nwaits, *waits; bool wrong, parted, spins, away; };       /* pc NO_PC: no lane is left; waits: blocks, then pcs, in the order of sprivate.wait;
 						   wrong: a guess was; parted: that lanes stay together; away: all of the strip has been put away; spins: a loop that may wait for others went on for long */
 
 /* A scalar of which a warp that stands at such a place has the first strip's alone: the others' are that far from it. Those of a place: park.c */
@@ -360,9 +359,7 @@ void s_mode_end(struct scomp *c);
 void s_mode_met(struct scomp *c, u32 other);
 void s_saved(struct scomp *c, u32 pc, bool load);        /* registers that are alive around pc, on the stack */
 /* meet.c */
-bool s_early(struct scomp *c);
 bool s_clean(struct scomp *c);
-void s_clean_behind(const struct scomp *c, u32 pc, u64 *set);    /* ... before pc, where a strip has come past what it met others for */
 void s_clean_before(const struct scomp *c, u32 pc, u64 *set);
 bool s_enters(const struct scomp *c, u32 block);         /* has it a way in? */
 bool s_behind_meeting(const struct scomp *c, u32 block); /* do strips that have met in code go on with it? */

@@ -78,10 +78,7 @@ static void exit_stub(struct scomp *c, u32 i)
 			c->bad = true;
 			return;
 		}
-		if (x->behind)
-			s_clean_behind(c, x->pc, live);
-		else
-			s_clean_before(c, x->pc, live);
+		s_clean_before(c, x->pc, live);
 		for (k = 0; k < c->words; k++) {
 			u64 clean;
 

@@ -161,8 +161,11 @@ bool s_vote_all(struct scomp *c, u32 pc)
 {
 	const struct insn *in = &c->code[pc];
 	struct as *a = &c->a;
-	u32 others, none, over;
+	u32 others, none, over, m;
 
+	/* members that are the same for a launch lie in the pool */
+	if (in->kind == K_VOTE && in->o[2] != OPND_NONE && (in->o[2] & OPND_CONST) && !s_constant(c, in->o[2], &m))
+		return false;
 	if ((in->guard != OPND_NONE && (in->guard & OPND_CONST)) || (in->kind == K_VOTE && (in->o[1] & OPND_CONST)))
 		return false;
 	s_hold_none(c);

@@ -212,7 +212,7 @@ static bool sort(struct scomp *c, struct plan *p, const struct sblock *b)
 			h->what[i] = p->some && i == p->some ? W_BODY : W_BRANCH;
 			continue;
 		case K_LD: case K_ST:
-			if (in->space == SPACE_LOCAL || in->space == SPACE_PARAM || !whole_same(c, in->o[4], in->aw) || ((in->flags & (INF_SYNC | INF_ONCE)) && !(b->early && h->pc[i] + 1 == b->end)) || (may_fail(c, p, i) && !again(c, p, b, i)))
+			if (in->space == SPACE_LOCAL || in->space == SPACE_PARAM || !whole_same(c, in->o[4], in->aw) || (in->flags & (INF_SYNC | INF_ONCE)) || (may_fail(c, p, i) && !again(c, p, b, i)))
 				return false;
 			break;
 		case K_SHFL:
@@ -309,19 +309,15 @@ static void plan(struct scomp *c, struct warps *ws, u32 bi)
 	}
 	memcpy(p->h->delta, ws->all->delta, sizeof(p->h->delta));
 	p->h->ndelta = ws->all->ndelta;
-	p->out = b->sync ? s_live_before(c, b->end - !b->early) : b->live_out;
+	p->out = b->sync ? s_live_before(c, b->end - 1) : b->live_out;
 	for (pc = b->start; pc < b->end; pc++) {
 		if (c->pair[pc])
 			goto none;
-		if (b->sync && !b->early && pc + 1 == b->end)
+		if (b->sync && pc + 1 == b->end)
 			break;
 		p->h->pc[p->h->n++] = pc;
 	}
-	if (b->early) {
-		/* one strip behind the other, and then on: they have met */
-		p->ends = GO;
-		p->to[0] = bi + 1;
-	} else if (b->sync) {
+	if (b->sync) {
 		p->ends = MEET;
 		if (!s_meets_as_one(c, b->end - 1))
 			goto none;
