@@ -68,6 +68,9 @@ t ptx/verify 120 tests/ptx/verify.sh "$B"
 t ptx/ops 60 tests/ptx/ops.sh "$B"
 t ptx/noavx512 300 tests/ptx/noavx512.sh "$B"
 t ptx/disasm 60 tests/ptx/disasm.sh "$B"
+# kernels that were wrong once, and show it on memory that cases/ do not have
+t ptx/random/kept 60 "$T/ptx/plain/jitdiff" -1 -o "$T/ptx" tests/ptx/random/*.ptx
+t ptx/random/kept/avx2 60 env VGPU_CPU_ISA=avx2 "$T/ptx/plain/jitdiff" -1 -o "$T/ptx" tests/ptx/random/*.ptx
 t ptx/random/plain 300 "$T/ptx/plain/jitdiff" -n 600 -o "$T/ptx"
 t ptx/random/avx2 300 env VGPU_CPU_ISA=avx2 "$T/ptx/plain/jitdiff" -n 600 -s 40000 -o "$T/ptx"
 t ptx/random/avx2/asan 300 env VGPU_CPU_ISA=avx2 "$T/ptx/asan/jitdiff" -n 60 -s 50000 -o "$T/ptx"

@@ -378,6 +378,15 @@ static void stand(struct scomp *c, const struct plan *p, const struct sblock *b)
 	g_store(a, 0, SPM(spc), RAX);
 }
 
+/* The instruction that strips behind block bi, on their way i from it, have come to is one at which they meet: they find what it looks at in slots. */
+static bool at_meeting(const struct scomp *c, const struct plan *p, u32 bi, u32 i, u32 *pc)
+{
+	const struct sblock *to = p->ends == MEET ? &c->b[bi] : &c->b[p->to[i]];
+
+	*pc = to->end - 1;
+	return p->ends == MEET || (to->sync && to->start == *pc);
+}
+
 /* A strip's way out: those before it as behind the block, it and those that follow as before it. */
 static void ways_out(struct scomp *c, const struct warps *ws, u32 bi)
 {
@@ -386,7 +395,7 @@ static void ways_out(struct scomp *c, const struct warps *ws, u32 bi)
 	struct swhole *h = p->h;
 	struct as *a = &c->a;
 	u64 *live = pool_alloc(&c->mem, (c->words + 1) * 8);
-	u32 i, s, t, w;
+	u32 i, s, t, w, pc;
 
 	b->warp_exit = pool_alloc(&c->mem, STRIPS * sizeof(u32));
 	if (!live || !b->warp_exit) {
@@ -409,8 +418,9 @@ static void ways_out(struct scomp *c, const struct warps *ws, u32 bi)
 		if (s && !p->bare) {
 			put_back(c, ws, p->dirty, live, 1, s);
 			put_back(c, ws, p->made, live, 1, s);
-			if (p->ends == MEET)
-				s_meet_operands(c, b->end - 1, s);
+			for (i = 0; i < plan_ways(p) + (p->ends == MEET); i++)
+				if (at_meeting(c, p, bi, i, &pc))
+					s_meet_operands(c, pc, s);
 			stand(c, p, b);
 		}
 		if (p->stay)
