@@ -10,32 +10,15 @@
  * So is a load of one word by all lanes, in loops too, if some of them may write it next: a leader that hands out work says so by a word of shared memory, all look at
  * it behind the barrier, and the leader writes the next one there while others have not come to a barrier (transposition in place by cycles, queues of tasks).
  *
- * And so is a load of what a neighbour in the warp has stored, with nothing between that would have them look at each other: sums by halves of before
- * __syncwarp() (s[t] += s[t + 16]; s[t] += s[t + 8]; ... s[t & -32]), without volatile too, count on each step being all lanes' (ViennaCL's sparse products).
+ * And so are loads of what other lanes of the warp have stored: neighbours.c.
  *
  * Loads of global memory are such places in kernels of one warp a block that have nothing else to keep it in step (SPEC_STEP).
  *
  * Out: scomp.whole and scomp.strict, a byte for each instruction. Before blocks are made.
  */
-#include "strip.h"
-
-#define STEPS 4u
-#define MOST 64u       /* stores, or loads, that are looked at */
-#define NOWHERE ~0ull
-#define MOST_IN_LOOP 256u      /* blocks; of a kernel, too, whose branches are looked at one by one */
+#include "order.h"
 
 enum { IN_LOOP = 1, FREE = 2 };
-
-static bool candidate(const struct insn *in)
-{
-	return in->kind == K_ST && in->space == SPACE_SHARED && !s_sync(in);
-}
-
-/* The one instruction that defines o; NULL: there are more, or none. */
-static const struct insn *definition(const struct scomp *c, const u32 *def, u32 o)
-{
-	return o == OPND_NONE || (o & OPND_CONST) || def[o] >= c->n ? NULL : &c->code[def[o]];
-}
 
 /* Where an address begins: the constant in the sum that it is. */
 static u64 root(const struct scomp *c, const u32 *def, u32 o, u32 steps)
@@ -215,7 +198,7 @@ static bool stores_apart(const struct scomp *c, const u32 *def, const struct ins
 }
 
 /* Marks what is reached from block b, but for what lies behind `past`. */
-static void reached(const struct jit_src *s, u32 b, u32 past, u8 *seen, u32 *stack)
+void s_reached(const struct jit_src *s, u32 b, u32 past, u8 *seen, u32 *stack)
 {
 	u32 n = 0, i;
 
@@ -266,7 +249,7 @@ static bool conditional(const struct scomp *c, const u32 *def, u32 b, u8 *seen, 
 
 	if (s->nb > MOST_IN_LOOP)
 		return false;
-	reached(s, b, b, behind, stack);
+	s_reached(s, b, b, behind, stack);
 	for (p = 0; p < s->nb; p++) {
 		const struct insn *in = s->b[p].end > s->b[p].start ? &s->code[s->b[p].end - 1] : NULL;
 
@@ -274,10 +257,10 @@ static bool conditional(const struct scomp *c, const u32 *def, u32 b, u8 *seen, 
 
 		if (!in || p == b || in->kind != K_CBRA || in->guard == OPND_NONE || !of_lanes(c, def, in->guard, 2 * STEPS, &own) || !own)
 			continue;
-		reached(s, p, s->nb, seen, stack);
+		s_reached(s, p, s->nb, seen, stack);
 		if (!seen[b])
 			continue;
-		reached(s, p, b, seen, stack);
+		s_reached(s, p, b, seen, stack);
 		for (i = 0; i < s->nb; i++)
 			if (seen[i] && behind[i] && s->b[i].end > s->b[i].start && s->code[s->b[i].start].kind != K_RET && s->code[s->b[i].start].kind != K_EXIT)
 				return true;
@@ -468,165 +451,6 @@ static bool in_rounds(struct scomp *c, u8 *seen, u32 *stack)
 	return true;
 }
 
-/* An address as far as lanes' numbers make it: a variable's, + step * tid + k, or, first, that of the first of some neighbours. */
-struct spot {
-	u64 var;
-	s64 step, k;
-	bool named, first;
-};
-
-static bool spot_of(const struct scomp *c, const u32 *def, u32 o, u32 steps, struct spot *a);
-
-static bool spot_times(const struct scomp *c, u32 by, bool shift, struct spot *a)
-{
-	struct sval v = s_val(c, by, 0);
-	s64 f = shift ? 1ll << (v.k & 31) : (s64)(s32)(u32)v.k;
-
-	if (by == OPND_NONE || !(by & OPND_CONST) || !v.known || a->named)
-		return false;
-	a->step *= f;
-	a->k *= f;
-	return true;
-}
-
-static bool spot_plus(const struct scomp *c, const u32 *def, u32 o, u32 steps, struct spot *a)
-{
-	struct spot b;
-
-	if (!spot_of(c, def, o, steps, &b) || (a->named && b.named))
-		return false;
-	a->var += b.var;
-	a->step += b.step;
-	a->k += b.k;
-	a->named |= b.named;
-	a->first |= b.first;
-	return true;
-}
-
-/* tid & -32 is the first of the warp; a mask that a warp's numbers fit in may have them begin anew, which is no nearer */
-static bool spot_masked(const struct scomp *c, u32 by, struct spot *a)
-{
-	struct sval v = s_val(c, by, 0);
-	u32 m = (u32)v.k;
-
-	if (by == OPND_NONE || !(by & OPND_CONST) || !v.known || a->named || a->first)
-		return false;
-	if (!(m & (m + 1)) && m >= 31)
-		return true;
-	if ((~m & (~m + 1)) || ~m > 31 || a->step != 1 || a->k)
-		return false;
-	a->step = 0;
-	return a->first = true;
-}
-
-static bool spot_of(const struct scomp *c, const u32 *def, u32 o, u32 steps, struct spot *a)
-{
-	const struct insn *in;
-	struct sval v;
-
-	memset(a, 0, sizeof(*a));
-	if (o == OPND_NONE || !steps)
-		return false;
-	if (o & OPND_CONST) {
-		v = s_val(c, o, 0);
-		a->k = (s32)(u32)v.k;
-		return v.known;
-	}
-	in = definition(c, def, o);
-	if (!in)
-		return false;
-	if (in->kind == K_SREG && (spec_sreg(c->spec, in->sub) == SR_TID_X || in->sub == SR_LANEID)) {
-		a->step = 1;
-		return true;
-	}
-	if (in->kind == K_LADDR || (in->kind == K_SREG && in->sub == SR_DYNAMIC_SMEM)) {
-		a->var = in->kind == K_LADDR ? (u64)in->imm : NOWHERE;
-		return a->named = true;
-	}
-	if (in->kind != K_LANE)
-		return false;
-	switch (in->lop) {
-	case LOP_MOV: case LOP_CVT_SEXT: case LOP_CVT_TRUNC:
-		return spot_of(c, def, in->o[1], steps - 1, a);
-	case LOP_ADD:
-		return spot_of(c, def, in->o[1], steps - 1, a) && spot_plus(c, def, in->o[2], steps - 1, a);
-	case LOP_SHL: case LOP_MUL: case LOP_MULWIDE:
-		return spot_of(c, def, in->o[1], steps - 1, a) && spot_times(c, in->o[2], in->lop == LOP_SHL, a);
-	case LOP_MAD: case LOP_MADWIDE:
-		return spot_of(c, def, in->o[1], steps - 1, a) && spot_times(c, in->o[2], false, a) && spot_plus(c, def, in->o[3], steps - 1, a);
-	case LOP_AND:
-		return spot_of(c, def, in->o[1], steps - 1, a) && spot_masked(c, in->o[2], a);
-	default:
-		return false;
-	}
-}
-
-static bool spot(const struct scomp *c, const u32 *def, const struct insn *in, struct spot *a)
-{
-	/* where a variable lies is a number by now, as a rule */
-	if (!spot_of(c, def, in->o[4], 2 * STEPS, a) || (!a->step && !a->first))
-		return false;
-	a->k += in->imm;
-	return true;
-}
-
-/* Does the load, at l, look at what a neighbour stores by a store at s? */
-static bool neighbours(const struct spot *s, const struct spot *l)
-{
-	s64 far = l->k - s->k;
-
-	if (s->var != l->var || s->first || s->step <= 0)
-		return false;
-	return l->first ? !l->step && far >= 0 && far < s->step : l->step == s->step && far && far < 32 * s->step && far > -32 * s->step;
-}
-
-/* The loads of neighbours' numbers that a store, pc in block b, comes to before lanes look at each other; at: its place, own: those of all stores. */
-static void looked_at(struct scomp *c, const u32 *def, u32 b, u32 pc, const struct spot *own, u32 nown, u32 at, u8 *seen, u32 *stack)
-{
-	const struct jit_src *s = c->s;
-	u32 n = 0, i, k;
-
-	memset(seen, 0, s->nb);
-	for (i = pc + 1;; i = s->b[b].start) {
-		for (; i < s->b[b].end && !s_sync(&c->code[i]); i++) {
-			const struct insn *in = &c->code[i];
-			struct spot l;
-
-			if (in->kind != K_LD || in->space != SPACE_SHARED || c->whole[i] || !spot(c, def, in, &l) || !neighbours(&own[at], &l))
-				continue;
-			/* a thread's own numbers lie there, too: it stores them itself */
-			for (k = 0; k < nown && (own[k].var != l.var || own[k].step != l.step || own[k].k != l.k); k++)
-				;
-			c->whole[i] = k == nown;
-		}
-		if (i == s->b[b].end)
-			for (k = 0; k < s->b[b].nsucc; k++)
-				if (!seen[s->b[b].succ[k]]) {
-					seen[s->b[b].succ[k]] = 1;
-					stack[n++] = s->b[b].succ[k];
-				}
-		if (!n)
-			return;
-		b = stack[--n];
-	}
-}
-
-static void neighbours_look(struct scomp *c, const u32 *def, u8 *seen, u32 *stack)
-{
-	const struct jit_src *s = c->s;
-	struct spot own[MOST];
-	u32 pc[MOST], block[MOST], n = 0, b, i;
-
-	for (b = 0; b < s->nb; b++)
-		for (i = s->b[b].start; i < s->b[b].end && n < MOST; i++)
-			if (candidate(&c->code[i]) && spot(c, def, &c->code[i], &own[n])) {
-				pc[n] = i;
-				block[n++] = b;
-			}
-	for (i = 0; i < n; i++)
-		looked_at(c, def, block[i], pc[i], own, n, i, seen, stack);
-}
-
 bool s_order(struct scomp *c)
 {
 	const struct jit_src *s = c->s;
@@ -670,8 +494,8 @@ bool s_order(struct scomp *c)
 			loads++;
 			c->whole[i] = another(c, def, b, i, NOWHERE, at, seen, stack);
 		}
-	if (stores && stores <= MOST)
-		neighbours_look(c, def, seen, stack);
+	if (stores && !s_neighbours(c, def, seen, stack))
+		return false;
 	/* once each, among volatile stores: in their order */
 	for (i = 0, k = 0; i < c->n; i++)
 		k |= c->code[i].kind == K_ST && s_sync(&c->code[i]);
