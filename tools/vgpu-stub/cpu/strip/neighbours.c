@@ -35,6 +35,7 @@ struct look {
 	const u32 *def;
 	u8 *own, *seen, *past;
 	u32 *stack, left;
+	bool any;               /* load that is marked */
 };
 
 static bool spot_of(const struct look *l, u32 o, u32 steps, struct spot *a);
@@ -136,6 +137,19 @@ static bool spot_of(const struct look *l, u32 o, u32 steps, struct spot *a)
 	return (in->kind == K_LANE && spot_sum(l, in, steps - 1, a)) || spot_vague(l, o, a);
 }
 
+/* The number of the warp in the block, or 32 times it: tid >> 5, tid & -32 where lanes are along x */
+static bool of_warp(const struct look *l, const struct insn *in)
+{
+	u32 shape = l->c->spec & 255;
+	struct spot a;
+	struct sval v;
+
+	if ((shape != SPEC_LINEAR && shape != SPEC_LINE) || in->kind != K_LANE || (in->lop != LOP_SHR && in->lop != LOP_AND) || in->o[2] == OPND_NONE || !(in->o[2] & OPND_CONST))
+		return false;
+	v = s_val(l->c, in->o[2], 0);
+	return v.known && (in->lop == LOP_SHR ? (v.k & 31) >= 5 : !(v.k & 31)) && spot_of(l, in->o[1], STEPS, &a) && a.step == 1 && !(a.k & 31) && !a.named && !a.vague && !a.first;
+}
+
 /* Lanes have their own of what comes of their numbers, of loads from their own places, and from where others write. */
 static bool makes_own(const struct look *l, const struct insn *in)
 {
@@ -158,7 +172,7 @@ static bool makes_own(const struct look *l, const struct insn *in)
 	default:
 		for (k = 0; k < 6; k++)
 			if ((in->use >> k & 1) && is_own(l, in->o[k]))
-				return true;
+				return !of_warp(l, in);
 		return false;
 	}
 }
@@ -217,10 +231,10 @@ static bool sees(const struct look *l, const struct access *st, const struct acc
 	const struct spot *s = &st->at, *t = &x->at;
 	s64 far = t->k - s->k;
 
+	if (!st->known)
+		return st->some ? past : x->known && !t->step && !t->first && !(same_place(store, load) && is_own(l, load->o[4]));
 	if (same_place(store, load) && is_own(l, load->o[4]))
 		return false;
-	if (!st->known)
-		return st->some ? past : x->known && !t->step && !t->first;
 	if (x->known && s->named && t->named && s->var != t->var)
 		return false;
 	if (!s->step || s->first)
@@ -295,7 +309,7 @@ static bool behind_store(struct look *l, u32 pc, u32 block, void *with)
 	for (k = 0; k < all->n && x.known && x.at.step; k++)
 		if (all->st[k].known && all->st[k].at.var == x.at.var && all->st[k].at.step == x.at.step && all->st[k].at.k == x.at.k && !all->st[k].at.vague && !x.at.vague)
 			return false;
-	l->c->whole[pc] = true;
+	l->c->whole[pc] = l->any = true;
 	return false;
 }
 
@@ -330,7 +344,7 @@ static bool by_some(const struct look *l, u32 b)
 bool s_neighbours(struct scomp *c, const u32 *def, u8 *seen, u32 *stack)
 {
 	const struct jit_src *s = c->s;
-	struct look l = { c, def, pool_alloc(&c->mem, s->nregs + 1), seen, seen + s->nb, stack, MOST_STEPS };
+	struct look l = { c, def, pool_alloc(&c->mem, s->nregs + 1), seen, seen + s->nb, stack, MOST_STEPS, false };
 	struct stores all = { 0 };
 	struct access x;
 	u32 b, i;
@@ -361,7 +375,8 @@ bool s_neighbours(struct scomp *c, const u32 *def, u8 *seen, u32 *stack)
 				continue;
 			access_of(&l, i, b, &x);
 			if (x.known && !x.at.step && !x.at.first && !by_some(&l, b))
-				c->whole[i] = walk(&l, b, i, behind_load, &x);
+				l.any |= c->whole[i] = walk(&l, b, i, behind_load, &x);
 		}
-	return true;
+	/* AVX-512's other code keeps a warp in step, in loops too, whose rounds it would have to end in one place for strips (latch.c) */
+	return !l.any || c->fn->m->e->lanes != &lanes_avx512;
 }

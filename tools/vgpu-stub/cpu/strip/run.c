@@ -366,9 +366,9 @@ static int run_warp(struct tstate *ts, const struct jit *j, struct warp **pw, u3
 	struct frame *f = &w->main;
 	struct sprivate *p = (struct sprivate *)w->jp;
 	const struct strip_code *sc = j->strip;
-	u32 m = f->mask, turns = 0, s, i, l, pc, here, apart, from;
+	u32 m = f->mask, turns = 0, s, i, l, pc, here, apart, from, waits, again;
 	s64 lent, had, most;
-	bool many, spun, odd = m != f->lanes;         /* lanes have not come all the way together */
+	bool many, spun, stopped, odd = m != f->lanes;         /* lanes have not come all the way together */
 	bool others = f->waiting;
 
 	*done = 0;
@@ -385,7 +385,7 @@ static int run_warp(struct tstate *ts, const struct jit *j, struct warp **pw, u3
 		}
 		lent = 0;
 		most = LEAST_BUDGET;
-		spun = false;
+		spun = stopped = false;
 		for (s = 0; s < STRIPS; s++) {
 			const struct sexit *x;
 
@@ -409,12 +409,13 @@ static int run_warp(struct tstate *ts, const struct jit *j, struct warp **pw, u3
 				}
 			}
 			if (s && ts->budget < most) {
-				lent += most - ts->budget;
-				ts->budget = most;
+				/* one that stopped for it has used one more than it had: others are to stop in the same place */
+				lent += most - stopped - ts->budget;
+				ts->budget = most - stopped;
 			}
 			had = ts->budget;
 			x = &sc->exits[call(ts, j, p, f, many ? (const u8 *)(uintptr_t)p->seg : j->code + j->entries[n - 1].code, s)];
-			if (had - ts->budget > most && !sc->spins)
+			if (had - ts->budget > most && !x->spins)
 				most = had - ts->budget;
 			if (many) {
 				if (!p->phase)
@@ -438,16 +439,27 @@ static int run_warp(struct tstate *ts, const struct jit *j, struct warp **pw, u3
 					here = (1u << STRIP * s) - 1;
 				}
 				k = NULL;
-				most = most > (s + 1) * LEAST_BUDGET ? most / (s + 1) : LEAST_BUDGET;
-				if (s && !sc->spins && ts->budget < 0 && p->m && x->pc != NO_PC && !x->nwaits && (i = j->entry_at[x->pc]) &&
-				    as_claimed(j, &j->entries[i - 1], f, p->m << STRIP * s)) {
-					lent += most - ts->budget;
-					ts->budget = most;
-					p->first = (u32)__builtin_ctz(p->m);
-					p->seg_pc = NO_PC;
-					p->seg = p->phase = 0;
-					x = &sc->exits[call(ts, j, p, f, j->code + j->entries[i - 1].code, s)];
-				}
+				most = s > 1 ? most / s : most;
+				if (most < LEAST_BUDGET)
+					most = LEAST_BUDGET;
+			}
+			for (again = 0;; again++) {
+				for (waits = i = 0; i < x->nwaits; i++)
+					waits |= p->wait[i];
+				if (again || !s || (pc == NO_PC && !many) || x->pc == pc || x->pc == NO_PC || x->spins || ts->budget >= 0 || !p->m || waits)
+					break;
+				/* its time is over on the way to where those before it stand */
+				i = j->entry_at[x->pc];
+				if (!i || !as_claimed(j, &j->entries[i - 1], f, p->m << STRIP * s))
+					break;
+				lent += most - ts->budget;
+				ts->budget = most;
+				*done |= p->done << STRIP * s;
+				p->done = 0;
+				p->first = (u32)__builtin_ctz(p->m);
+				p->seg_pc = NO_PC;
+				p->seg = p->phase = 0;
+				x = &sc->exits[call(ts, j, p, f, j->code + j->entries[i - 1].code, s)];
 			}
 			*done |= p->done << STRIP * s;
 			spun |= x->spins;
@@ -458,9 +470,10 @@ static int run_warp(struct tstate *ts, const struct jit *j, struct warp **pw, u3
 				f->fn->jsrc->noguess = true;
 			if (x->parted)
 				learn(j, w->cta->g, x->pc, PARTED_LANES);
+			stopped |= ts->budget < 0 && !x->spins;
 			if (x->pc == NO_PC)
 				continue;
-			if (!x->nwaits && (pc == x->pc || pc == NO_PC) && apart == f->waiting) {
+			if (!waits && (pc == x->pc || pc == NO_PC) && apart == f->waiting) {
 				pc = x->pc;
 				here |= p->m << STRIP * s;
 				continue;

@@ -49,9 +49,9 @@
 
 #define STRIP 8u
 #define STRIPS (LANES / STRIP)
-#define S_MAX_BLOCKS 1024u              /* of a function: where lanes may wait takes blocks * blocks bits */
+#define S_MAX_BLOCKS 4096u              /* of a function: where lanes may wait takes blocks * blocks bits */
 #define S_MAX_WAITS 64u                 /* blocks where lanes wait at one exit */
-#define S_MAX_CODE (8u << 20)          /* of a function; flash attention has 2 MiB, most of it ways in and out (stubs.c) */
+#define S_MAX_CODE (32u << 20)          /* of a function; flash attention has 2 MiB, most of it ways in and out (stubs.c) */
 #define S_AREA (48u << 10)             /* of a warp's private area, for vectors */
 
 enum { SC_NONE, SC_SCALAR, SC_VARY };
