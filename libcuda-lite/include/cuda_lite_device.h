@@ -85,9 +85,10 @@ CUDA_LITE_DEV void __syncwarp(unsigned int mask = 0xffffffff)
 {
 	asm volatile("bar.warp.sync %0;" : : "r"(mask) : "memory");
 }
-CUDA_LITE_DEV void __threadfence_block(void) { __nvvm_membar_cta(); }
-CUDA_LITE_DEV void __threadfence(void) { __nvvm_membar_gl(); }
-CUDA_LITE_DEV void __threadfence_system(void) { __nvvm_membar_sys(); }
+/* Not by clang's __nvvm_membar_*: its alias analysis takes them for what does not touch a __shared__ array, and old loads are used behind them. */
+CUDA_LITE_DEV void __threadfence_block(void) { asm volatile("membar.cta;" : : : "memory"); }
+CUDA_LITE_DEV void __threadfence(void) { asm volatile("membar.gl;" : : : "memory"); }
+CUDA_LITE_DEV void __threadfence_system(void) { asm volatile("membar.sys;" : : : "memory"); }
 
 /* Votes (PTX ISA "vote.sync") */
 CUDA_LITE_DEV unsigned int __activemask(void)

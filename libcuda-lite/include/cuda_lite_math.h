@@ -434,6 +434,31 @@ CUDA_LITE_FN inline double nextafter(double x, double y)
 		return y;
 	return x == 0 ? __builtin_copysign(4.9406564584124654e-324, y) : cuda_lite::real((x < y) == (x > 0) ? b + 1 : b - 1);
 }
+/* A quiet NaN with these bits, as strtoull() reads them (C11 7.22.1.3); what is no number: none */
+CUDA_LITE_FN inline double nan(const char *tag)
+{
+	unsigned long long n = 0;
+	int base = 10;
+
+	if (tag[0] == '0') {
+		base = tag[1] == 'x' || tag[1] == 'X' ? 16 : 8;
+		tag += base == 16 ? 2 : 1;
+	}
+	for (; *tag; tag++) {
+		int lower = *tag | 32, d = *tag >= '0' && *tag <= '9' ? *tag - '0' : lower >= 'a' && lower <= 'f' ? lower - 'a' + 10 : 16;
+
+		if (d >= base) {
+			n = 0;
+			break;
+		}
+		n = n * base + d;
+	}
+	return cuda_lite::real(0x7ff8000000000000ull | (n & 0x7ffffffffffffull));
+}
+CUDA_LITE_FN inline float nanf(const char *tag)
+{
+	return __builtin_bit_cast(float, 0x7fc00000u | ((unsigned int)cuda_lite::bits(nan(tag)) & 0x3fffffu));
+}
 CUDA_LITE_FN inline float nextafterf(float x, float y)
 {
 	unsigned int b = __builtin_bit_cast(unsigned int, x);
@@ -475,7 +500,7 @@ namespace std {
 CUDA_LITE_NAMES_1(CUDA_LITE_STD)
 CUDA_LITE_NAMES_2(CUDA_LITE_STD)
 using ::fma; using ::fmaf; using ::ldexp; using ::scalbn; using ::frexp; using ::modf; using ::lround; using ::lrint; using ::llround;
-using ::llrint; using ::ilogb; using ::nextafter; using ::abs; using ::labs; using ::llabs;
+using ::llrint; using ::ilogb; using ::nextafter; using ::nan; using ::nanf; using ::abs; using ::labs; using ::llabs;
 }
 #undef CUDA_LITE_ONE
 #undef CUDA_LITE_BOTH

@@ -13,6 +13,7 @@
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -146,9 +147,46 @@ static char *beside(const char *path, const char *with)
 	return s;
 }
 
+/*
+ * clang 14 takes x >> p & mask of a signed 64-bit number for a field of it, also where bits that are shifted in are asked for ("x < 0 ? 7 : 0" is x >> 63 & 7):
+ * its tryBFE() compares with the width of the shift's count, 32. bfe.u64 has zeros there (PTX ISA, bfe), the program wants the sign.
+ */
+static int mend_fields(const char *ptx)
+{
+	char *to = joined("%s%s", ptx, ".mended"), *line = NULL;
+	FILE *in = fopen(ptx, "re"), *out = fopen(to, "we");
+	size_t room = 0;
+	int st = 1;
+
+	while (in && out && getline(&line, &room, in) > 0) {
+		unsigned to_reg, from, at, bits;
+
+		if (sscanf(line, " bfe.u64 %%rd%u, %%rd%u, %u, %u;", &to_reg, &from, &at, &bits) == 4 && at < 64 && bits < 64 && at + bits > 64)
+			fprintf(out, "\tshr.s64 \t%%rd%u, %%rd%u, %u;\n\tand.b64 \t%%rd%u, %%rd%u, %llu;\n", to_reg, from, at, to_reg, to_reg, (1ull << bits) - 1);
+		else
+			fputs(line, out);
+	}
+	if (in && out)
+		st = ferror(in) || ferror(out);
+	if (in)
+		fclose(in);
+	if (out && fclose(out))
+		st = 1;
+	if (!st && rename(to, ptx))
+		st = 1;
+	if (st) {
+		complain("cannot write %s: %s", to, strerror(errno));
+		unlink(to);
+	}
+	free(line);
+	free(to);
+	return st;
+}
+
 static int compile(const struct cc *c, const char *file, const char *object, const char *ptx)
 {
 	struct list l;
+	struct stat found;
 	char arch[48];
 	int st;
 
@@ -172,12 +210,18 @@ static int compile(const struct cc *c, const char *file, const char *object, con
 	put(&l, "-target-feature");
 	put(&l, "-Xclang");
 	put(&l, c->arch >= 87 ? "+ptx78" : c->arch >= 80 ? "+ptx71" : "+ptx63");
+	/* addresses in shared, constant and local memory have 32 bits, as nvcc's: half the registers, and sums that wrap as hardware's do */
+	put(&l, "-fcuda-short-ptr");
+	put(&l, "-mllvm");
+	put(&l, "-nvptx-short-ptr");
 	put(&l, "-S");
 	put(&l, "-o");
 	put(&l, ptx);
 	put(&l, file);
 	st = run(c, &l);
 	free(l.v);
+	if (!st && !c->dry && !stat(ptx, &found) && S_ISREG(found.st_mode))
+		st = mend_fields(ptx);
 	if (st || c->ptx_only)
 		return st;
 	l = start(c, 1);

@@ -439,6 +439,25 @@ static bool waits_within(const struct jcomp *c, const struct search *s)
 	return false;
 }
 
+/*
+ * Is shared memory written and read behind where both sides have met? Lanes of one would read what the other's have not stored yet, since each goes on
+ * there by itself; hardware has them go together from there.
+ */
+static bool looks_within(const struct jcomp *c, const struct search *s)
+{
+	bool reads = false, writes = false;
+	u32 i, k;
+
+	for (i = 0; i < s->nlist; i++)
+		for (k = c->s->b[s->list[i]].start; s->mark[s->list[i]] == 3 && k < c->s->b[s->list[i]].end; k++) {
+			const struct insn *in = &c->code[k];
+
+			reads |= (in->kind == K_LD || in->kind == K_ATOM) && in->space == SPACE_SHARED;
+			writes |= (in->kind == K_ST || in->kind == K_ATOM) && in->space == SPACE_SHARED;
+		}
+	return reads && writes;
+}
+
 /* Marks the two sides of a region: 1 and 2. */
 static void mark_region(struct jcomp *c, const struct graph *g, struct search *s, const struct jregion *r)
 {
@@ -516,7 +535,7 @@ static bool find_apart(struct jcomp *c, const struct graph *g, u32 b, struct jre
 		memset(r, 0, sizeof(*r));
 		r->head = NO_PC;
 		loop_of(c, g, s, NO_PC);
-		if (!sides(c, s, in, join, share, &t, &f) || asked_apart(c, s) || waits_within(c, s))
+		if (!sides(c, s, in, join, share, &t, &f) || asked_apart(c, s) || waits_within(c, s) || looks_within(c, s))
 			return false;
 		for (i = 0; t && f && !bad && i < s->nlist; i++)
 			bad = scalar_outlives(c, s, in, s->list[i], live_before(c, c->s->b[join].start), false);

@@ -240,7 +240,7 @@ static bool sees(const struct look *l, const struct access *st, const struct acc
 	if (!s->step || s->first)
 		return st->some && past;
 	if (!x->known)
-		return st->some && past;
+		return true;
 	if (t->first)
 		return !t->step && !s->vague && far >= 0 && far < s->step;
 	if (!t->step)
@@ -362,9 +362,9 @@ bool s_neighbours(struct scomp *c, const u32 *def, u8 *seen, u32 *stack)
 	for (all.at = 0; all.at < all.n; all.at++) {
 		struct access *st = &all.st[all.at];
 
-		memset(l.past, 0, s->nb);
-		if (s->nb <= MOST_IN_LOOP)
-			st->some |= passed(&l, st->block);
+		memset(l.past, st->some, s->nb);
+		if (s->nb <= MOST_IN_LOOP && !st->some)
+			st->some = passed(&l, st->block);
 		walk(&l, st->block, st->pc, behind_store, &all);
 	}
 	for (b = 0; all.n && b < s->nb; b++)
