@@ -158,6 +158,7 @@ void check_rules(struct comp *c, struct stmt *st);
 u32 new_reg(struct comp *c, enum type t);
 u32 new_reg_like(struct comp *c, u32 o);        /* of its type, and called like it */
 u32 konst(struct comp *c, u64 bits, u8 w);
+u64 const_high(const struct comp *c);
 u32 konst_sym(struct comp *c, struct sym *s, u64 add, u8 w);
 const struct konst *konst_at(const struct comp *c, u32 o);       /* NULL: a register, or a place that holds none of the text's */
 struct insn *emit(struct comp *c, u8 kind);

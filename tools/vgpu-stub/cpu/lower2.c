@@ -8,6 +8,17 @@
 #include "devrt.h"
 #include "gen.h"
 
+/*
+ * Addresses in .const have 32 bits where a compiler is told to have short pointers (LLVM's -nvptx-short-ptr): the lower half of what they have here. The upper one,
+ * which all of a module's are to have; 0: they have not.
+ */
+u64 const_high(const struct comp *c)
+{
+	const struct module *m = c->fn->m;
+
+	return m->const_hi > m->const_lo && !((m->const_lo ^ (m->const_hi - 1)) >> 32) ? m->const_lo & ~0xffffffffull : 0;
+}
+
 /* Address operand: register or constant into o[4], offset into imm. */
 void lower_address(struct comp *c, struct stmt *st, const struct operand *o, struct insn *tmpl)
 {
@@ -27,6 +38,11 @@ void lower_address(struct comp *c, struct stmt *st, const struct operand *o, str
 	if (base.kind == O_REG) {
 		tmpl->o[4] = base.reg;
 		tmpl->aw = type_bytes(base.type) == 8;
+		if (!tmpl->aw && tmpl->space == SPACE_CONST) {
+			tmpl->o[4] = new_reg(c, T_B64);
+			emit_lane(c, st, LOP_MADWIDE, T_U32, 1, tmpl->o[4], base.reg, konst(c, 1, 0), konst(c, const_high(c), 1));
+			tmpl->aw = 1;
+		}
 		/* parameters of a .func live in its local frame */
 		if (tmpl->space == SPACE_PARAM && !c->fn->entry)
 			tmpl->space = SPACE_LOCAL;
@@ -167,8 +183,14 @@ void lower_mem(struct comp *c, struct stmt *st)
 			FAIL_AT(c, st, "cvta: a state space is missing");
 		if (!w)
 			FAIL_AT(c, st, "cvta.u32: there are no addresses of 32 bits");
-		if (st->mod[MC_SPACE] == SPACE_GLOBAL || st->mod[MC_SPACE] == SPACE_CONST) {
-			emit_lane(c, st, LOP_MOV, w ? T_U64 : T_U32, w, d, a, OPND_NONE, OPND_NONE);
+		if (st->mod[MC_SPACE] == SPACE_GLOBAL || st->mod[MC_TO]) {
+			if (st->mod[MC_SPACE] == SPACE_GLOBAL || st->mod[MC_SPACE] == SPACE_CONST) {
+				emit_lane(c, st, LOP_MOV, w ? T_U64 : T_U32, w, d, a, OPND_NONE, OPND_NONE);
+				return;
+			}
+		} else if (st->mod[MC_SPACE] == SPACE_CONST) {
+			/* of a short one as well */
+			emit_lane(c, st, const_high(c) ? LOP_OR : LOP_MOV, T_B64, 1, d, a, const_high(c) ? konst(c, const_high(c), 1) : OPND_NONE, OPND_NONE);
 			return;
 		}
 		if (!w)

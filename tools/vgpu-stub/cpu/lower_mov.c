@@ -160,6 +160,12 @@ void lower_mov(struct comp *c, struct stmt *st)
 		emit_pred(c, PRED_MOV, d->reg, src(c, st, s, t), s->neg, OPND_NONE, false);
 		return;
 	}
+	if (s->kind == O_SYM && type_bytes(t) == 4 && s->sym->what == V_VAR && s->sym->space == SPACE_CONST && !s->sym->ext) {
+		if (!const_high(c))
+			UNSUPPORTED(c, st, "mov: there is no address of 32 bits for '%s'", s->sym->name);
+		emit_lane(c, st, LOP_MOV, T_U32, 0, d->reg, konst(c, (u32)(s->sym->addr + (u64)s->imm), 0), OPND_NONE, OPND_NONE);
+		return;
+	}
 	if (s->kind == O_SYM && type_bytes(t) < 8 && (s->sym->what == V_FUNC || s->sym->space == SPACE_GLOBAL || s->sym->space == SPACE_CONST))
 		FAIL_AT(c, st, "mov: the address of '%s' has 64 bits", s->sym->name);
 	if (s->kind == O_INT || s->kind == O_FLT)
