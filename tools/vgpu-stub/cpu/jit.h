@@ -208,7 +208,8 @@ _Static_assert(sizeof(struct jprivate) <= JP_ZMM, "P");
 #define JP_RESULT (JP_WIDE + 8 * 64)   /* a call's; its operands in the two before */
 #define JP_PRODUCT (JP_RESULT + 4 * 64)        /* ten registers (lanes.h: product_fn) */
 #define JP_HOMES (JP_PRODUCT + 20 * 64)
-#define JIT_SLACK 65536u                /* no pattern access spans more */
+#define JIT_SLACK 65536u                /* no pattern access spans more, unless ... */
+#define JIT_WIDEST (1u << 28)           /* nor this, where both of its ends are looked at */
 #define JIT_BELOW 4096                  /* what is read in front of an address that was checked (a client's first page is not its program's) */
 #define JZ_FIRST 8
 #define JK_GROUP 0x1eu           /* k1-k4 */

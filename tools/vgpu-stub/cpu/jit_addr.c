@@ -437,7 +437,25 @@ bool jm_shape(struct jcomp *c, const struct insn *in, struct acc *x, u32 *ext)
 			return false;
 	}
 	*ext = (u32)(x->cmax - x->cmin) + x->bytes;
-	return *ext <= JIT_SLACK && in->imm >= -(1 << 28) && in->imm <= 1 << 28;
+	return *ext <= (jm_window(in) ? JIT_SLACK : JIT_WIDEST) && in->imm >= -(1 << 28) && in->imm <= 1 << 28;
+}
+
+/* Rows of lanes that lie far apart, each by itself: the first place and the last one are looked at, and what lies between is in the span as well. */
+static void check_ends(struct jcomp *c, const struct acc *x)
+{
+	struct as *a = &c->a;
+	u32 k;
+
+	for (k = 0; k < 2; k++) {
+		g_lea(a, 1, RCX, rm_mem(x->base, x->disp + (k ? x->cmax : x->cmin)));
+		g_alu(a, 1, G_SUB, RCX, PM(span_lo));
+		g_alu(a, 1, G_CMP, RCX, PM(span_lim));
+		j_leave_if(c, CC_AE, x->step);
+	}
+	if (x->align > 1) {
+		g_testi(a, RCX, x->align - 1);
+		j_leave_if(c, CC_NE, x->step);
+	}
 }
 
 /* Checks a uniform or pattern address; x->base is lane 0's real address less disp. False: not this way. */
@@ -484,6 +502,11 @@ bool jm_addr(struct jcomp *c, const struct insn *in, struct acc *x)
 			}
 		}
 		g_alu(a, 1, G_ADD, RAX, PM(local));
+		return true;
+	}
+	if (ext > JIT_SLACK) {
+		x->back = false;
+		check_ends(c, x);
 		return true;
 	}
 	m = NULL;

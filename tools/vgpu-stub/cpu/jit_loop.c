@@ -497,7 +497,7 @@ static u32 addresses(struct look *l, struct jloop *p, struct shape *s)
 		bool asks;
 		u32 ext;
 
-		if (!in || !jm_shape(c, in, &x, &ext))
+		if (!in || !jm_shape(c, in, &x, &ext) || ext > JIT_SLACK)
 			continue;
 		t = step_of(l, in->o[4], pc, 1, 0);
 		/* no round makes it crooked */
