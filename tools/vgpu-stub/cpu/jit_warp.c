@@ -2,7 +2,7 @@
 /*
  * Shuffles and votes: what lanes do with each other's values. Called by jit.c, one instruction at a time.
  */
-#include "jit.h"
+#include "jit_mem.h"
 #include "lanes.h"
 
 /* These need all living lanes of the warp here; else the interpreter waits for them. */
@@ -225,7 +225,7 @@ bool jit_vote(struct jcomp *c, const struct insn *in)
 
 	if (in->o[2] != OPND_NONE)
 		mask = jit_val(c, in->o[2], 0);
-	if (in->guard != OPND_NONE || c->r[in->o[0]].cls == JC_VARY || mask.cls != JC_UNI)
+	if (in->guard != OPND_NONE || mask.cls != JC_UNI)
 		return false;
 	/* edx: the members, who are all here; eax: those that say yes */
 	g_load(a, 0, RDX, PM(m));
@@ -238,7 +238,7 @@ bool jit_vote(struct jcomp *c, const struct insn *in)
 		g_not(a, 0, RAX);
 	g_alu(a, 0, G_AND, RAX, rm_reg(RDX));
 	if (in->sub == VOTE_BALLOT) {
-		ju_store(c, in->o[0], RAX);
+		jm_put_uniform(c, in->o[0], RAX);
 		return true;
 	}
 	g_movi(a, RCX, 0);
@@ -253,6 +253,11 @@ bool jit_vote(struct jcomp *c, const struct insn *in)
 		g_alu(a, 0, G_OR, RAX, rm_reg(RAX));
 		g_cmov(a, 0, in->sub == VOTE_ANY ? CC_NE : CC_E, RCX, rm_reg(RDX));
 	}
-	g_store(a, 0, rm_mem(RBX, (s32)c->r[in->o[0]].home), RCX);
+	if (c->r[in->o[0]].cls == JC_VARY) {
+		g_load(a, 0, RAX, rm_reg(RCX));
+		j_put_bits(c, in->o[0]);
+	} else {
+		g_store(a, 0, rm_mem(RBX, (s32)c->r[in->o[0]].home), RCX);
+	}
 	return true;
 }
