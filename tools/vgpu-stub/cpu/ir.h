@@ -320,6 +320,9 @@ struct func {
 	bool jit_failed;
 };
 
+/* What a thread has of local memory: an access beyond that is a fault */
+static inline u32 local_room(const struct func *fn) { return (fn->local_total + 15) & ~15u; }
+
 /* A set of registers from one of places in border[]: cfg.h. */
 static inline void spread_set(u64 *set, const u64 *places, u32 words, const u32 *border)
 {

@@ -375,7 +375,16 @@ const struct jblock *jit_block_at(const struct jcomp *c, u32 pc);
 static inline u32 block_no(const struct jcomp *c, u32 pc) { return (u32)(jit_block_at(c, pc) - c->s->b); }
 
 /* Bytes of local memory a thread, as rt.c sets them. */
-static inline u32 jit_local_stride(const struct func *fn) { return (fn->local_total + 15) & ~15u; }
+/*
+ * From a thread's local memory to the next one's. Not a multiple of 1 KiB: what all lanes have in one place of an array would fall into a few sets of the first cache, and
+ * push each other out (float a[1024]: four times as slow).
+ */
+static inline u32 jit_local_stride(const struct func *fn)
+{
+	u32 n = local_room(fn);
+
+	return n && !(n & 1023) ? n + 64 : n;
+}
 
 #define PSZ(f) ((s32)offsetof(struct jprivate, f))
 #define PM(f) rm_mem(RBX, PSZ(f))

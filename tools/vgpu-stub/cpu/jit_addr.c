@@ -19,7 +19,7 @@ static bool local_lanes(struct jcomp *c, struct acc *x, u32 ext)
 	s64 v[LANES];
 	u32 l, pat;
 
-	if (ext > jit_local_stride(c->fn) || jit_local_stride(c->fn) > 1u << 20)
+	if (ext > local_room(c->fn) || jit_local_stride(c->fn) > 1u << 20)
 		return false;
 	for (l = 0; l < LANES; l++)
 		v[l] = x->pat[l] + (s64)l * jit_local_stride(c->fn);
@@ -484,7 +484,7 @@ bool jm_addr(struct jcomp *c, const struct insn *in, struct acc *x)
 	else
 		ju_load(c, RAX, in->o[4], in->aw);
 	if (in->space == SPACE_LOCAL) {
-		u32 stride = jit_local_stride(c->fn);
+		u32 own = local_room(c->fn);
 
 		lo = (s64)x->v.s + in->imm + cmin;
 
@@ -492,9 +492,9 @@ bool jm_addr(struct jcomp *c, const struct insn *in, struct acc *x)
 			g_alui(a, 0, G_ADD, rm_reg(RAX), (s32)in->imm);
 			x->disp = 0;
 		}
-		if (!(known && lo >= 0 && lo + ext <= stride && !(lo & (x->align - 1)))) {
+		if (!(known && lo >= 0 && lo + ext <= own && !(lo & (x->align - 1)))) {
 			g_lea(a, 1, RCX, rm_mem(RAX, x->disp + cmin));
-			g_alui(a, 1, G_CMP, rm_reg(RCX), (s32)(stride - ext));
+			g_alui(a, 1, G_CMP, rm_reg(RCX), (s32)(own - ext));
 			j_leave_if(c, CC_A, x->step);
 			if (x->align > 1) {
 				g_testi(a, RCX, x->align - 1);
@@ -669,12 +669,12 @@ bool jm_window(const struct insn *in) { return in->space == SPACE_SHARED || in->
 bool jm_vary_base(struct jcomp *c, const struct insn *in, u32 step)
 {
 	struct as *a = &c->a;
-	u32 bytes = (u32)in->size * in->vec, sh = jm_align_log2(in), stride = jit_local_stride(c->fn);
+	u32 bytes = (u32)in->size * in->vec, sh = jm_align_log2(in), own = local_room(c->fn);
 
 	if (in->space == SPACE_LOCAL) {
-		if (stride < bytes || stride > 1u << 20)
+		if (own < bytes || own > 1u << 20)
 			return false;
-		ev(a, V_MOVA64, 2, 0, rm_lit(in->aw ? j_lit64(c, ((stride - bytes) >> sh) + 1) : j_lit32(c, ((stride - bytes) >> sh) + 1), 0));
+		ev(a, V_MOVA64, 2, 0, rm_lit(in->aw ? j_lit64(c, ((own - bytes) >> sh) + 1) : j_lit32(c, ((own - bytes) >> sh) + 1), 0));
 		g_load(a, 1, RAX, PM(local));
 		return true;
 	}

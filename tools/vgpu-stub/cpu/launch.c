@@ -251,7 +251,7 @@ static void fit(struct engine *e, struct grid *g, struct func *fn, struct jit *j
 		g->reserved = (g->shared_total + 127) & ~127u;
 		g->shared_total = g->reserved + SHARED_RESERVED;
 	}
-	g->local_stride = (fn->local_total + 15) & ~15u;        /* jit_local_stride() */
+	g->local_stride = jit_local_stride(fn);
 	if (fn->further)        /* tests ask whether there were any: what two threads lose of one another does not matter */
 		__atomic_store_n(&launch_coarse, __atomic_load_n(&launch_coarse, __ATOMIC_RELAXED) + 1, __ATOMIC_RELAXED);
 }

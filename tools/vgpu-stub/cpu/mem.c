@@ -142,7 +142,7 @@ static u32 addresses(struct tstate *ts, const struct insn *in, u32 m, u64 *addr)
 		s.base = c->shared;
 		break;
 	case SPACE_LOCAL:
-		s.span = g->local_stride;
+		s.span = local_room(g->fn);
 		s.base = c->local + (u64)ts->w->index * LANES * g->local_stride;
 		break;
 	case SPACE_PARAM:

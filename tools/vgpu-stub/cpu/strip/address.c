@@ -85,7 +85,7 @@ static void beyond(struct scomp *c, const struct insn *in, int d, int x)
 	u64 top = 1ull << 63;
 
 	if (in->space == SPACE_LOCAL || (in->space == SPACE_SHARED && s_own_shared(c, bytes))) {
-		vy(a, X_PCMPGTQ, d, x, s_splat64(c, (in->space == SPACE_LOCAL ? (u64)jit_local_stride(c->fn) : c->fn->shared_bytes) - bytes));
+		vy(a, X_PCMPGTQ, d, x, s_splat64(c, (in->space == SPACE_LOCAL ? (u64)local_room(c->fn) : c->fn->shared_bytes) - bytes));
 		vr(a, X_POR, d, d, x);
 	} else if (in->space == SPACE_SHARED) {
 		vy(a, X_PBCASTQ, d, 0, rm_mem(R15, (s32)offsetof(struct sprivate, shared_ends) + 8 * (s32)s_log2(bytes)));

@@ -34,7 +34,7 @@ bool s_can_be(const struct scomp *c, const struct insn *in)
 	if (in->space == SPACE_PARAM || in->vec > 4 || in->imm != (s32)in->imm)
 		return false;
 	if (in->space == SPACE_LOCAL)
-		return (s32)jit_local_stride(c->fn) >= bytes;
+		return (s32)local_room(c->fn) >= bytes;
 	return in->aw || in->space == SPACE_SHARED;
 }
 
@@ -50,7 +50,7 @@ bool s_mem_row(const struct scomp *c, const struct insn *in, struct sval *v)
 	if (v->cls != SC_SCALAR)
 		return false;
 	s_range(c, *v, &lo, &hi);
-	if (in->space == SPACE_LOCAL && (s64)hi - lo + bytes > jit_local_stride(c->fn))
+	if (in->space == SPACE_LOCAL && (s64)hi - lo + bytes > local_room(c->fn))
 		return false;
 	/* downwards, with lanes missing: a wave front. Those would lie in front of the array, and often of all shared memory */
 	if (in->space == SPACE_SHARED && lo < 0 && c->cur && c->cur->keep)
@@ -195,7 +195,7 @@ struct rm s_row_address(struct scomp *c, const struct insn *in, struct sval v)
 		}
 		if (local) {
 			/* each thread has its own, as far as its bytes are */
-			g_alui(a, 1, G_CMP, rm_reg(first), (s32)jit_local_stride(c->fn) - (to - from));
+			g_alui(a, 1, G_CMP, rm_reg(first), (s32)local_room(c->fn) - (to - from));
 			s_slow_if(c, CC_A);
 		} else if (shared && s_own_shared(c, (u32)(to - from))) {
 			g_alui(a, 1, G_CMP, rm_reg(first), (s32)(c->fn->shared_bytes - (u32)(to - from)));
