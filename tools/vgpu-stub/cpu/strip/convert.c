@@ -242,6 +242,26 @@ static void saturate(struct scomp *c, const struct insn *in)
 	sput(c, in->o[0], 0, 0);
 }
 
+/* Whole numbers of 32 bits or fewer */
+static void narrow_saturated(struct scomp *c, const struct insn *in)
+{
+	u32 bits = type_bytes(in->type) * 8, most = (u32)(~0ull >> (64 - bits));
+	bool sg = type_is_signed(in->type);
+	struct as *a = &c->a;
+
+	if (sg)
+		most >>= 1;
+	s_extend(c, 0, sv_obs(c, in->o[1], 0, 0, 0), (enum type)in->stype);
+	if (in->stype == T_U32) {
+		vy(a, X_PMINUD, 0, 0, s_splat32(c, most));
+	} else {
+		if (most <= 0x7fffffff)
+			vy(a, X_PMINSD, 0, 0, s_splat32(c, most));
+		vy(a, X_PMAXSD, 0, 0, s_splat32(c, sg ? ~most : 0));
+	}
+	sput(c, in->o[0], 0, 0);
+}
+
 bool s_cvt(struct scomp *c, const struct insn *in)
 {
 	enum type dt = in->type, at = in->stype;
@@ -286,10 +306,15 @@ bool s_cvt(struct scomp *c, const struct insn *in)
 	}
 	if (dt == T_F16 || dt == T_BF16 || dt == T_F16X2 || dt == T_BF16X2 || (dt == T_F32 && (at == T_F16 || at == T_BF16)))
 		return s_half_cvt(c, in);
-	if ((in->flags & (INF_SAT | INF_RELU)) || in->aw || in->dw || c->r[in->o[0]].v.cls != SC_VARY)
+	/* of a number with a fraction a whole one is saturated in any case */
+	if ((in->flags & INF_RELU) || ((in->flags & INF_SAT) && !di) || in->aw || in->dw || c->r[in->o[0]].v.cls != SC_VARY)
 		return false;
 	if (type_bytes(at) > 4 || type_bytes(dt) > 4 || dt > T_F64 || at > T_F64)
 		return false;
+	if (di && ai && (in->flags & INF_SAT)) {
+		narrow_saturated(c, in);
+		return true;
+	}
 	if (di && ai) {
 		x = sv_obs(c, in->o[1], 0, 0, 0);
 		s_extend(c, 0, x, at);
