@@ -15,6 +15,8 @@
 
 #define MOST_STEPS (1u << 22)  /* instructions that are walked over for all */
 
+enum { YES = 1, NO = 2 };
+
 /* An address as far as lanes' numbers make it: a variable's, + step * tid + k, or, first, that of the first of some neighbours; vague: and something that all have. */
 struct spot {
 	u64 var;
@@ -33,7 +35,7 @@ struct access {
 struct look {
 	struct scomp *c;
 	const u32 *def;
-	u8 *own, *seen, *past;
+	u8 *own, *seen, *past, *other, *some;   /* some: of blocks */
 	u32 *stack, left;
 	bool any;               /* load that is marked */
 };
@@ -199,25 +201,53 @@ static void find_own(struct look *l)
 	}
 }
 
-/* past: the blocks that lanes come to from a branch of their own without coming through block b, to which it leads as well. Are there any? */
+/* Marks in `in` what lanes come to from block b, itself too, without looking at each other and not through block x. */
+static void spread(struct look *l, u32 b, u32 x, u8 *in)
+{
+	const struct jit_src *s = l->c->s;
+	u32 n = 0, i, k;
+
+	memset(in, 0, s->nb);
+	if (b == x)
+		return;
+	in[b] = 1;
+	for (l->stack[n++] = b; n;) {
+		const struct jblock *at = &s->b[l->stack[--n]];
+
+		for (i = at->start; i < at->end && !s_sync(&l->c->code[i]); i++)
+			;
+		for (k = 0; i == at->end && k < at->nsucc; k++)
+			if (at->succ[k] != x && !in[at->succ[k]]) {
+				in[at->succ[k]] = 1;
+				l->stack[n++] = at->succ[k];
+			}
+	}
+}
+
+/* past: the blocks that lanes come to that take the other way, where one way of a branch at which lanes part leads to block b. Are there any? */
 static bool passed(struct look *l, u32 b)
 {
 	const struct jit_src *s = l->c->s;
+	u8 *side = l->seen, *other = l->other;
 	bool any = false;
-	u32 p, i;
+	u32 p, i, k;
 
 	memset(l->past, 0, s->nb);
 	for (p = 0; p < s->nb; p++) {
 		const struct insn *in = s->b[p].end > s->b[p].start ? &s->code[s->b[p].end - 1] : NULL;
 
-		if (!in || p == b || in->kind != K_CBRA || in->guard == OPND_NONE || !is_own(l, in->guard))
+		if (!in || in->kind != K_CBRA || in->guard == OPND_NONE || !is_own(l, in->guard) || s->b[p].nsucc != 2)
 			continue;
-		s_reached(s, p, s->nb, l->seen, l->stack);
-		if (!l->seen[b])
-			continue;
-		s_reached(s, p, b, l->seen, l->stack);
-		for (i = 0; i < s->nb; i++)
-			any |= l->past[i] |= l->seen[i];
+		for (k = 0; k < 2; k++) {
+			spread(l, s->b[p].succ[k], p, side);
+			spread(l, s->b[p].succ[!k], p, other);
+			if (!side[b] || other[b])
+				continue;
+			spread(l, s->b[p].succ[!k], b, other);
+			any = true;
+			for (i = 0; i < s->nb; i++)
+				l->past[i] |= other[i];
+		}
 	}
 	return any;
 }
@@ -232,17 +262,20 @@ static bool sees(const struct look *l, const struct access *st, const struct acc
 	s64 far = t->k - s->k;
 
 	if (!st->known)
-		return st->some ? past : x->known && !t->step && !t->first && !(same_place(store, load) && is_own(l, load->o[4]));
+		return st->some && past;
 	if (same_place(store, load) && is_own(l, load->o[4]))
 		return false;
 	if (x->known && s->named && t->named && s->var != t->var)
 		return false;
 	if (!s->step || s->first)
 		return st->some && past;
+	/* a row or column of its own, as far as one can see */
+	if (s->vague && (!x->known || !t->step))
+		return st->some && past;
 	if (!x->known)
 		return true;
 	if (t->first)
-		return !t->step && !s->vague && far >= 0 && far < s->step;
+		return !t->step && far >= 0 && far < s->step;
 	if (!t->step)
 		return true;
 	if (t->step != s->step)
@@ -313,38 +346,45 @@ static bool behind_store(struct look *l, u32 pc, u32 block, void *with)
 	return false;
 }
 
-/* A store by all lanes to the warp's word that they have read? */
-static bool behind_load(struct look *l, u32 pc, u32 block, void *with)
-{
-	const struct access *x = with;
-	struct access st;
-
-	if (!candidate(&l->c->code[pc]) || l->c->code[pc].guard != OPND_NONE)
-		return false;
-	access_of(l, pc, block, &st);
-	return st.known && !st.at.step && !st.at.first && (!st.at.named || !x->at.named || st.at.var == x->at.var) &&
-		(st.at.vague || x->at.vague || st.at.k == x->at.k);
-}
-
-/* Is block b one that some lanes alone come to, by the branch before it? */
-static bool by_some(const struct look *l, u32 b)
+/* Is block b one that some lanes alone come to? In large kernels: by the branch before it. */
+static bool by_some(struct look *l, u32 b)
 {
 	const struct jit_src *s = l->c->s;
 	u32 p, k, from = s->nb, n = 0;
 
+	if (l->some[b])
+		return l->some[b] == YES;
+	if (s->nb <= MOST_IN_LOOP) {
+		l->some[b] = passed(l, b) ? YES : NO;
+		return l->some[b] == YES;
+	}
 	for (p = 0; p < s->nb; p++)
 		for (k = 0; k < s->b[p].nsucc; k++)
 			if (s->b[p].succ[k] == b) {
 				from = p;
 				n++;
 			}
-	return n == 1 && s->b[from].end > s->b[from].start && s->code[s->b[from].end - 1].kind == K_CBRA && is_own(l, s->code[s->b[from].end - 1].guard);
+	l->some[b] = n == 1 && s->b[from].end > s->b[from].start && s->code[s->b[from].end - 1].kind == K_CBRA && is_own(l, s->code[s->b[from].end - 1].guard) ? YES : NO;
+	return l->some[b] == YES;
+}
+
+/* A store by all lanes to the warp's word that they have read? */
+static bool behind_load(struct look *l, u32 pc, u32 block, void *with)
+{
+	const struct access *x = with;
+	struct access st;
+
+	if (!candidate(&l->c->code[pc]) || l->c->code[pc].guard != OPND_NONE || l->some[block] != NO)
+		return false;
+	access_of(l, pc, block, &st);
+	return st.known && !st.at.step && !st.at.first && (!st.at.named || !x->at.named || st.at.var == x->at.var) &&
+		(st.at.vague || x->at.vague || st.at.k == x->at.k);
 }
 
 bool s_neighbours(struct scomp *c, const u32 *def, u8 *seen, u32 *stack)
 {
 	const struct jit_src *s = c->s;
-	struct look l = { c, def, pool_alloc(&c->mem, s->nregs + 1), seen, seen + s->nb, stack, MOST_STEPS, false };
+	struct look l = { c, def, pool_alloc(&c->mem, s->nregs + 1), seen, seen + s->nb, pool_alloc(&c->mem, s->nb + 1), pool_alloc(&c->mem, s->nb + 1), stack, MOST_STEPS, false };
 	struct stores all = { 0 };
 	struct access x;
 	u32 b, i;
@@ -352,7 +392,7 @@ bool s_neighbours(struct scomp *c, const u32 *def, u8 *seen, u32 *stack)
 	for (i = 0; i < c->n; i++)
 		all.n += candidate(&c->code[i]);
 	all.st = pool_alloc(&c->mem, (all.n + 1) * sizeof(*all.st));
-	if (!l.own || !all.st)
+	if (!l.own || !l.other || !l.some || !all.st)
 		return false;
 	find_own(&l);
 	for (b = 0, all.n = 0; b < s->nb; b++)
@@ -362,9 +402,13 @@ bool s_neighbours(struct scomp *c, const u32 *def, u8 *seen, u32 *stack)
 	for (all.at = 0; all.at < all.n; all.at++) {
 		struct access *st = &all.st[all.at];
 
-		memset(l.past, st->some, s->nb);
-		if (s->nb <= MOST_IN_LOOP && !st->some)
+		if (s->nb <= MOST_IN_LOOP && !st->some) {
 			st->some = passed(&l, st->block);
+			l.some[st->block] = st->some ? YES : NO;
+		} else {
+			by_some(&l, st->block);
+			memset(l.past, st->some, s->nb);
+		}
 		walk(&l, st->block, st->pc, behind_store, &all);
 	}
 	for (b = 0; all.n && b < s->nb; b++)

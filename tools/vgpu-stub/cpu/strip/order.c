@@ -198,7 +198,7 @@ static bool stores_apart(const struct scomp *c, const u32 *def, const struct ins
 }
 
 /* Marks what is reached from block b, but for what lies behind `past`. */
-void s_reached(const struct jit_src *s, u32 b, u32 past, u8 *seen, u32 *stack)
+static void reached(const struct jit_src *s, u32 b, u32 past, u8 *seen, u32 *stack)
 {
 	u32 n = 0, i;
 
@@ -249,7 +249,7 @@ static bool conditional(const struct scomp *c, const u32 *def, u32 b, u8 *seen, 
 
 	if (s->nb > MOST_IN_LOOP)
 		return false;
-	s_reached(s, b, b, behind, stack);
+	reached(s, b, b, behind, stack);
 	for (p = 0; p < s->nb; p++) {
 		const struct insn *in = s->b[p].end > s->b[p].start ? &s->code[s->b[p].end - 1] : NULL;
 
@@ -257,10 +257,10 @@ static bool conditional(const struct scomp *c, const u32 *def, u32 b, u8 *seen, 
 
 		if (!in || p == b || in->kind != K_CBRA || in->guard == OPND_NONE || !of_lanes(c, def, in->guard, 2 * STEPS, &own) || !own)
 			continue;
-		s_reached(s, p, s->nb, seen, stack);
+		reached(s, p, s->nb, seen, stack);
 		if (!seen[b])
 			continue;
-		s_reached(s, p, b, seen, stack);
+		reached(s, p, b, seen, stack);
 		for (i = 0; i < s->nb; i++)
 			if (seen[i] && behind[i] && s->b[i].end > s->b[i].start && s->code[s->b[i].start].kind != K_RET && s->code[s->b[i].start].kind != K_EXIT)
 				return true;

@@ -21,8 +21,6 @@ static inline const struct insn *definition(const struct scomp *c, const u32 *de
 	return o == OPND_NONE || (o & OPND_CONST) || def[o] >= c->n ? NULL : &c->code[def[o]];
 }
 
-/* Marks what is reached from block b, but for what lies behind `past`. */
-void s_reached(const struct jit_src *s, u32 b, u32 past, u8 *seen, u32 *stack);
 /* neighbours.c; def: where each register is made, NO_PC - 1: in several places; seen and stack are for two walks. false: no memory, or not by strips */
 bool s_neighbours(struct scomp *c, const u32 *def, u8 *seen, u32 *stack);
 
