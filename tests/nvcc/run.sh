@@ -41,5 +41,5 @@ for p in $programs; do
 	[ -x "$out/$p" ] || continue
 	run jit "$p"
 	run interp "$p" 60000
-	case $p in locks | families) run avx2 "$p" ;; esac
+	case $p in locks | families | instep) run avx2 "$p" ;; esac
 done

@@ -13,7 +13,7 @@
  */
 #include "order.h"
 
-#define MOST_STEPS (1u << 22)  /* instructions that are walked over for all */
+#define MOST_STEPS (1u << 22)  /* instructions that are walked over for all stores; beyond that no load is looked for */
 
 enum { YES = 1, NO = 2 };
 
@@ -35,7 +35,8 @@ struct access {
 struct look {
 	struct scomp *c;
 	const u32 *def;
-	u8 *own, *seen, *past, *other, *some;   /* some: of blocks */
+	u8 *own, *seen, *past, *other;
+	u8 *some, *stops;       /* blocks that some lanes alone come to; in which lanes look at each other */
 	u32 *stack, left;
 	bool any;               /* load that is marked */
 };
@@ -205,7 +206,7 @@ static void find_own(struct look *l)
 static void spread(struct look *l, u32 b, u32 x, u8 *in)
 {
 	const struct jit_src *s = l->c->s;
-	u32 n = 0, i, k;
+	u32 n = 0, i;
 
 	memset(in, 0, s->nb);
 	if (b == x)
@@ -214,12 +215,10 @@ static void spread(struct look *l, u32 b, u32 x, u8 *in)
 	for (l->stack[n++] = b; n;) {
 		const struct jblock *at = &s->b[l->stack[--n]];
 
-		for (i = at->start; i < at->end && !s_sync(&l->c->code[i]); i++)
-			;
-		for (k = 0; i == at->end && k < at->nsucc; k++)
-			if (at->succ[k] != x && !in[at->succ[k]]) {
-				in[at->succ[k]] = 1;
-				l->stack[n++] = at->succ[k];
+		for (i = 0; !l->stops[at - s->b] && i < at->nsucc; i++)
+			if (at->succ[i] != x && !in[at->succ[i]]) {
+				in[at->succ[i]] = 1;
+				l->stack[n++] = at->succ[i];
 			}
 	}
 }
@@ -384,7 +383,8 @@ static bool behind_load(struct look *l, u32 pc, u32 block, void *with)
 bool s_neighbours(struct scomp *c, const u32 *def, u8 *seen, u32 *stack)
 {
 	const struct jit_src *s = c->s;
-	struct look l = { c, def, pool_alloc(&c->mem, s->nregs + 1), seen, seen + s->nb, pool_alloc(&c->mem, s->nb + 1), pool_alloc(&c->mem, s->nb + 1), stack, MOST_STEPS, false };
+	struct look l = { c, def, pool_alloc(&c->mem, s->nregs + 1), seen, seen + s->nb, pool_alloc(&c->mem, s->nb + 1), pool_alloc(&c->mem, s->nb + 1),
+			  pool_alloc(&c->mem, s->nb + 1), stack, MOST_STEPS, false };
 	struct stores all = { 0 };
 	struct access x;
 	u32 b, i;
@@ -392,13 +392,15 @@ bool s_neighbours(struct scomp *c, const u32 *def, u8 *seen, u32 *stack)
 	for (i = 0; i < c->n; i++)
 		all.n += candidate(&c->code[i]);
 	all.st = pool_alloc(&c->mem, (all.n + 1) * sizeof(*all.st));
-	if (!l.own || !l.other || !l.some || !all.st)
+	if (!l.own || !l.other || !l.some || !l.stops || !all.st)
 		return false;
 	find_own(&l);
 	for (b = 0, all.n = 0; b < s->nb; b++)
-		for (i = s->b[b].start; i < s->b[b].end; i++)
+		for (i = s->b[b].start; i < s->b[b].end; i++) {
+			l.stops[b] |= s_sync(&c->code[i]);
 			if (candidate(&c->code[i]))
 				access_of(&l, i, b, &all.st[all.n++]);
+		}
 	for (all.at = 0; all.at < all.n; all.at++) {
 		struct access *st = &all.st[all.at];
 
