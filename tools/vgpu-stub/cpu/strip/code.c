@@ -62,21 +62,27 @@ static void take(struct scomp *c, u32 w)
 	block_jump(c, g_jmp(a), w);
 }
 
-/* what a round of a loop costs more where lanes may be waiting in it for others, which need turns too */
+/*
+ * What a round of a loop costs more where lanes may be waiting in it for others, which need turns too; and where they do nothing else: such a round
+ * leads out of code and back for what it looks at, and takes ten times as long as one of the interpreter's (SPIN_COST).
+ */
 #define LANES_SPIN_COST 64
+#define STRIPS_SPIN_COST (4 * SPIN_COST)
 
-/* A loop that looks at what others write: at its end lanes may be spinning. */
-static bool may_spin(const struct scomp *c, u32 t)
+/* A loop that looks at what others write: at its end lanes may be spinning, and do nothing else where it is short. What a round costs more for that */
+static u32 spin_cost(const struct scomp *c, u32 t)
 {
-	u32 pc;
+	u32 pc, cost = 0;
 
 	for (pc = c->b[t].start; pc < c->cur->end; pc++) {
 		const struct insn *in = &c->code[pc];
 
 		if ((in->kind == K_LD && (in->flags & INF_SYNC)) || (in->kind == K_ATOM && in->o[0] != OPND_NONE))
-			return true;
+			cost = cost ? cost : LANES_SPIN_COST;
+		else if ((in->kind == K_JMP || in->kind == K_CBRA) && in->flags & INF_SPIN)
+			cost = STRIPS_SPIN_COST;
 	}
-	return false;
+	return cost;
 }
 
 static void go_to(struct scomp *c, u32 t, bool next)
@@ -85,8 +91,7 @@ static void go_to(struct scomp *c, u32 t, bool next)
 	u32 self = number(c, c->cur), w, over;
 
 	if (t <= self) {
-		bool spins = may_spin(c, t);
-		u32 cost = (c->cur->end - c->b[t].start) / STRIPS + 1 + (spins ? LANES_SPIN_COST : 0), exit;
+		u32 spins = spin_cost(c, t), cost = (c->cur->end - c->b[t].start) / STRIPS + 1 + spins, exit;
 
 		g_alui(a, 1, G_SUB, rm_mem(R14, (s32)offsetof(struct tstate, budget)), (s32)cost);
 		exit = s_exit(c, c->b[t].start);
