@@ -69,20 +69,41 @@ static void take(struct scomp *c, u32 w)
 #define LANES_SPIN_COST 64
 #define STRIPS_SPIN_COST (4 * SPIN_COST)
 
-/* A loop that looks at what others write: at its end lanes may be spinning, and do nothing else where it is short. What a round costs more for that */
-static u32 spin_cost(const struct scomp *c, u32 t)
+/* Does a lane go round the short loop from block t on for as long as what it looks at is not as it is to be? */
+static bool waits(struct scomp *c, u32 t)
 {
-	u32 pc, cost = 0;
+	u64 *of_it = pool_alloc(&c->mem, (c->words + 1) * 8);
+	bool any, is_short = false, asks = false;
+	u32 pc, k;
+
+	for (pc = c->b[t].start; of_it && pc < c->cur->end; pc++) {
+		const struct insn *in = &c->code[pc];
+
+		is_short |= (in->kind == K_JMP || in->kind == K_CBRA) && in->flags & INF_SPIN;
+		asks |= in->kind == K_CBRA && in->guard != OPND_NONE && !(in->guard & OPND_CONST) && bit_of(of_it, in->guard);
+		any = (in->kind == K_LD && (in->flags & INF_SYNC)) || in->kind == K_ATOM || in->kind == K_GEN;
+		for (k = 0; k < 6 && !any; k++)
+			any = (in->use >> k & 1) && in->o[k] != OPND_NONE && !(in->o[k] & OPND_CONST) && bit_of(of_it, in->o[k]);
+		for (k = 0; k < 6 && any; k++)
+			if ((in->def >> k & 1) && in->o[k] != OPND_NONE && !(in->o[k] & OPND_CONST))
+				of_it[in->o[k] >> 6] |= 1ull << (in->o[k] & 63);
+	}
+	c->bad |= !of_it;
+	return is_short && asks;
+}
+
+/* A loop that looks at what others write: at its end lanes may be spinning. What a round costs more for that */
+static u32 spin_cost(struct scomp *c, u32 t)
+{
+	u32 pc;
 
 	for (pc = c->b[t].start; pc < c->cur->end; pc++) {
 		const struct insn *in = &c->code[pc];
 
 		if ((in->kind == K_LD && (in->flags & INF_SYNC)) || (in->kind == K_ATOM && in->o[0] != OPND_NONE))
-			cost = cost ? cost : LANES_SPIN_COST;
-		else if ((in->kind == K_JMP || in->kind == K_CBRA) && in->flags & INF_SPIN)
-			cost = STRIPS_SPIN_COST;
+			return waits(c, t) ? STRIPS_SPIN_COST : LANES_SPIN_COST;
 	}
-	return cost;
+	return waits(c, t) ? STRIPS_SPIN_COST : 0;
 }
 
 static void go_to(struct scomp *c, u32 t, bool next)
