@@ -69,7 +69,7 @@ static void take(struct scomp *c, u32 w)
 #define LANES_SPIN_COST 64
 #define STRIPS_SPIN_COST (4 * SPIN_COST)
 
-/* Does a lane go round the short loop from block t on for as long as what it looks at is not as it is to be? */
+/* Does a lane go round the short loop from block t on for as long as what it looks at is not as it is to be, and do nothing else? */
 static bool waits(struct scomp *c, u32 t)
 {
 	u64 *of_it = pool_alloc(&c->mem, (c->words + 1) * 8);
@@ -87,6 +87,12 @@ static bool waits(struct scomp *c, u32 t)
 		for (k = 0; k < 6 && any; k++)
 			if ((in->def >> k & 1) && in->o[k] != OPND_NONE && !(in->o[k] & OPND_CONST))
 				of_it[in->o[k] >> 6] |= 1ull << (in->o[k] & 63);
+		/* it counts, or stores */
+		for (k = 0; k < 6; k++)
+			if ((in->def >> k & 1) && in->o[k] != OPND_NONE && !(in->o[k] & OPND_CONST) && bit_of(c->b[t].live_in, in->o[k]))
+				return false;
+		if (in->kind == K_ST)
+			return false;
 	}
 	c->bad |= !of_it;
 	return is_short && asks;
