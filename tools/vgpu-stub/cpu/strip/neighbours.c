@@ -43,7 +43,16 @@ struct look {
 
 static bool spot_of(const struct look *l, u32 o, u32 steps, struct spot *a);
 
-static bool is_own(const struct look *l, u32 o) { return o != OPND_NONE && !(o & OPND_CONST) && l->own[o]; }
+static bool is_own(const struct look *l, u32 o)
+{
+	struct sval v;
+
+	if (o == OPND_NONE || !(o & OPND_CONST))
+		return o != OPND_NONE && l->own[o];
+	/* the prologue's */
+	v = s_val(l->c, o, 0);
+	return v.cls != SC_SCALAR || v.pat;
+}
 
 /* What is not made of the variable's address, lanes' numbers and constants is something that all have, or nothing is known. */
 static bool spot_vague(const struct look *l, u32 o, struct spot *a)
