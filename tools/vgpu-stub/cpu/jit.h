@@ -174,7 +174,7 @@ struct jit {
 	u32 trial;              /* of what is behind newer: JIT_TRIED while it lasts, then how it ended */
 	const struct jit *older;        /* what this is tried against */
 	u64 pair[2], sum[2];    /* ticks a block, of older and this: of a turn each that have no partner yet, 0: none; of all pairs */
-	u32 pairs, won;         /* of these, those in which this was faster */
+	u32 pairs, won, vast;   /* of these, those in which this was faster; in which one of the two was, by far */
 	u64 of, of_ticks, of_blocks;    /* the grid whose turns are counted, 0: none; what they took, for how many blocks */
 	u32 of_turns;
 	bool of_newer;          /* they are this one's */

@@ -52,6 +52,9 @@ u32 jit_patience = 8;
 /* What needs no more pairs: so many, all of which have the same one faster, and together three halves as fast. Where others want the processor, too, a few of a row are interrupted */
 #define CLEAR_PAIRS 8u
 #define CLEAR(a, b) (2 * (a) > 3 * (b))
+/* and fewer, where each has the same one so many times as fast: the other is the interpreter's, as good as whole, and a block of it may take what all of the others do */
+#define VAST 8u
+#define VAST_PAIRS 4u
 /* When code that walks has a trial: clock ticks that it has taken, what compiling is little beside; and so many blocks' */
 #define WALKED (1u << 24)
 #define WALKED_BLOCKS 16u
@@ -116,12 +119,14 @@ void jit_walked(struct cta *c)
 void jit_part(struct cta *c, const struct jit *old)
 {
 	struct jit *j = (struct jit *)(uintptr_t)old;
-	bool first = jit_patience == 1;
+	bool first = jit_patience == 1, slow = __atomic_load_n(&j->spent, __ATOMIC_RELAXED) > WALKED;
+	u32 n;
 
-	/* how fast this code is has to be known; then one of them is the one that makes it so many */
-	if (__atomic_load_n(&j->ran, __ATOMIC_RELAXED) < (jit_patience == 1 ? 0 : KNOWN))
+	/* how fast this code is has to be known; then one of them is the one that makes it so many. Few will do where they take long: each is the interpreter's, mostly */
+	if (__atomic_load_n(&j->ran, __ATOMIC_RELAXED) < (jit_patience == 1 ? 0 : slow ? 2 : KNOWN))
 		return;
-	if (__atomic_add_fetch(&j->parted, 1, __ATOMIC_RELAXED) == jit_patience && try(j, CODE_APART))
+	n = __atomic_add_fetch(&j->parted, 1, __ATOMIC_RELAXED);
+	if ((n == jit_patience || (slow && n >= 2 && n < jit_patience)) && try(j, CODE_APART))
 		first = true;
 	/* later on it is judge() that says whose turn it is: blocks of the new code among those of the old one's turn would make both alike */
 	if (first && __atomic_load_n(&j->trial, __ATOMIC_ACQUIRE) == JIT_TRIED)
@@ -160,7 +165,7 @@ static void again(struct grid *g, struct jit *ran)
 	if (spent < old->again)
 		return;
 	old->again = AGAIN * spent;
-	n->pairs = n->won = 0;
+	n->pairs = n->won = n->vast = 0;
 	n->sum[0] = n->sum[1] = n->pair[0] = n->pair[1] = 0;
 	__atomic_store_n(&old->trial, JIT_TRIED, __ATOMIC_RELEASE);
 	swap(g, ran, ran == n ? old : n);
@@ -216,7 +221,9 @@ static void judge(struct grid *g, struct jit *ran, u64 ticks, u64 done)
 		n->pair[0] = n->pair[1] = 0;
 		n->pairs++;
 		n->won += b < a;
-		clear = n->pairs >= CLEAR_PAIRS && ((!n->won && CLEAR(n->sum[1], n->sum[0])) || (n->won == n->pairs && CLEAR(n->sum[0], n->sum[1])));
+		n->vast += a > VAST * b || b > VAST * a;
+		clear = n->pairs == VAST_PAIRS && n->vast == n->pairs && (!n->won || n->won == n->pairs);
+		clear |= n->pairs >= CLEAR_PAIRS && ((!n->won && CLEAR(n->sum[1], n->sum[0])) || (n->won == n->pairs && CLEAR(n->sum[0], n->sum[1])));
 		if (n->pairs >= PAIRS || clear) {
 			/* one long pair, at whose beginning pages were missing, say, is not to outdo all others */
 			bool better = n->sum[1] <= n->sum[0] && 3 * n->won >= n->pairs;
