@@ -46,6 +46,8 @@ static u64 little_faster(u32 turn, bool newer) { return newer ? 2600 + turn % 3 
 static u64 interrupted_first(u32 turn, bool newer) { return (newer ? 2000 : 3000) + (newer && turn < 5 ? 400000 : 0); }
 static u64 interrupted_often(u32 turn, bool newer) { return (newer ? 2000 : 3000) + (turn % 4 == newer ? 90000 : 0); }
 static u64 cold_first(u32 turn, bool newer) { return (newer ? 3000 : 2000) + (!newer && turn < 3 ? 500000 : 0) + (!newer && turn == 4 ? 10000 : 0); }
+/* the old one is the interpreter's, as good as whole */
+static u64 interpreted(u32 turn, bool newer) { return newer ? 100000 + turn : 20000000; }
 /* blocks of an edge take half as long */
 static u64 edges(u32 turn, bool newer) { return (newer ? 2400 : 3000) / (turn % 8 == 7 ? 2 : 1); }
 
@@ -130,6 +132,7 @@ int main(void)
 	CHECK(end == JIT_CHOSEN);
 	trial(cold_first, &end);
 	CHECK(end == JIT_KEPT);
+	CHECK(trial(interpreted, &end) < 12 && end == JIT_CHOSEN);
 	trial(edges, &end);
 	CHECK(end == JIT_CHOSEN);
 	for (u32 i = 0; i < sizeof(of_launches) / sizeof(*of_launches); i++) {

@@ -52,7 +52,7 @@ u32 jit_patience = 8;
 /* What needs no more pairs: so many, all of which have the same one faster, and together three halves as fast. Where others want the processor, too, a few of a row are interrupted */
 #define CLEAR_PAIRS 8u
 #define CLEAR(a, b) (2 * (a) > 3 * (b))
-/* and fewer, where each has the same one so many times as fast: the other is the interpreter's, as good as whole, and a block of it may take what all of the others do */
+/* and fewer, where each has the same one so many times as fast, and a block of the other takes longer than an interruption: it is the interpreter's, as good as whole */
 #define VAST 8u
 #define VAST_PAIRS 4u
 /* When code that walks has a trial: clock ticks that it has taken, what compiling is little beside; and so many blocks' */
@@ -221,7 +221,7 @@ static void judge(struct grid *g, struct jit *ran, u64 ticks, u64 done)
 		n->pair[0] = n->pair[1] = 0;
 		n->pairs++;
 		n->won += b < a;
-		n->vast += a > VAST * b || b > VAST * a;
+		n->vast += (a > VAST * b && a > WALKED) || (b > VAST * a && b > WALKED);
 		clear = n->pairs == VAST_PAIRS && n->vast == n->pairs && (!n->won || n->won == n->pairs);
 		clear |= n->pairs >= CLEAR_PAIRS && ((!n->won && CLEAR(n->sum[1], n->sum[0])) || (n->won == n->pairs && CLEAR(n->sum[0], n->sum[1])));
 		if (n->pairs >= PAIRS || clear) {
