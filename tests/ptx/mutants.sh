@@ -202,14 +202,14 @@ cases() {
 	program "$d" ptxrun
 	out=$(ulimit -t 120; timeout 900 "$d/ptxrun" -m jit -s tests/ptx/cases 2>&1) ||
 		{ echo "cases (jit) $(grep -m1 -o 'cases/[a-z0-9_]*' <<<"$out")"; return; }
+	program "$d" jitdiff
+	out=$(ulimit -t 120; VGPU_CPU_ISA=avx2 timeout 900 "$d/jitdiff" -1 -o "$d" tests/ptx/random/*.ptx 2>&1) ||
+		{ echo "random kernels that are kept"; return; }
 	[ "$2" = 0 ] || return 1
 	if [ -z "${VGPU_CPU_ISA:-}" ]; then     # what both compilers read, strips may read otherwise
 		out=$(ulimit -t 120; VGPU_CPU_ISA=avx2 timeout 900 "$d/ptxrun" -m jit -s tests/ptx/cases 2>&1) ||
 			{ echo "cases (jit, avx2) $(grep -m1 -o 'cases/[a-z0-9_]*' <<<"$out")"; return; }
 	fi
-	program "$d" jitdiff
-	out=$(ulimit -t 120; VGPU_CPU_ISA=avx2 timeout 900 "$d/jitdiff" -1 -o "$d" tests/ptx/random/*.ptx 2>&1) ||
-		{ echo "random kernels that are kept"; return; }
 	out=$(ulimit -t 120; timeout 900 "$d/ptxrun" -m interp -s tests/ptx/cases 2>&1) ||
 		{ echo "cases (interp) $(grep -m1 -o 'cases/[a-z0-9_]*' <<<"$out")"; return; }
 	out=$(ulimit -t 120; timeout 900 "$d/ptxrun" -m memcheck -s tests/ptx/cases tests/ptx/memcheck 2>&1) ||
