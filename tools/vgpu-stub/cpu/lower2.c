@@ -183,14 +183,11 @@ void lower_mem(struct comp *c, struct stmt *st)
 			FAIL_AT(c, st, "cvta: a state space is missing");
 		if (!w)
 			FAIL_AT(c, st, "cvta.u32: there are no addresses of 32 bits");
-		if (st->mod[MC_SPACE] == SPACE_GLOBAL || st->mod[MC_TO]) {
-			if (st->mod[MC_SPACE] == SPACE_GLOBAL || st->mod[MC_SPACE] == SPACE_CONST) {
-				emit_lane(c, st, LOP_MOV, w ? T_U64 : T_U32, w, d, a, OPND_NONE, OPND_NONE);
-				return;
-			}
-		} else if (st->mod[MC_SPACE] == SPACE_CONST) {
-			/* of a short one as well */
-			emit_lane(c, st, const_high(c) ? LOP_OR : LOP_MOV, T_B64, 1, d, a, const_high(c) ? konst(c, const_high(c), 1) : OPND_NONE, OPND_NONE);
+		if (st->mod[MC_SPACE] == SPACE_GLOBAL || st->mod[MC_SPACE] == SPACE_CONST) {
+			/* of a short pointer as well */
+			u64 high = st->mod[MC_SPACE] == SPACE_CONST && !st->mod[MC_TO] ? const_high(c) : 0;
+
+			emit_lane(c, st, high ? LOP_OR : LOP_MOV, high ? T_B64 : T_U64, 1, d, a, high ? konst(c, high, 1) : OPND_NONE, OPND_NONE);
 			return;
 		}
 		if (!w)

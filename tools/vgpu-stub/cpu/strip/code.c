@@ -103,13 +103,15 @@ static u32 spin_cost(struct scomp *c, u32 t)
 {
 	u32 pc;
 
+	if (waits(c, t))
+		return STRIPS_SPIN_COST;
 	for (pc = c->b[t].start; pc < c->cur->end; pc++) {
 		const struct insn *in = &c->code[pc];
 
 		if ((in->kind == K_LD && (in->flags & INF_SYNC)) || (in->kind == K_ATOM && in->o[0] != OPND_NONE))
-			return waits(c, t) ? STRIPS_SPIN_COST : LANES_SPIN_COST;
+			return LANES_SPIN_COST;
 	}
-	return waits(c, t) ? STRIPS_SPIN_COST : 0;
+	return 0;
 }
 
 static void go_to(struct scomp *c, u32 t, bool next)

@@ -37,7 +37,7 @@ struct look {
 	const u32 *def;
 	u8 *own, *seen, *past, *other;
 	u8 *some, *stops;       /* blocks that some lanes alone come to; in which lanes look at each other */
-	u32 *stack, left;
+	u32 *stack, left, past_of;      /* past_of: the block that past is of; NO_PC: of none */
 	bool any;               /* load that is marked */
 };
 
@@ -240,6 +240,8 @@ static bool passed(struct look *l, u32 b)
 	bool any = false;
 	u32 p, i, k;
 
+	if (l->past_of == b)
+		return l->some[b] == YES;
 	memset(l->past, 0, s->nb);
 	for (p = 0; p < s->nb; p++) {
 		const struct insn *in = s->b[p].end > s->b[p].start ? &s->code[s->b[p].end - 1] : NULL;
@@ -257,6 +259,8 @@ static bool passed(struct look *l, u32 b)
 				l->past[i] |= other[i];
 		}
 	}
+	l->past_of = b;
+	l->some[b] = any ? YES : NO;
 	return any;
 }
 
@@ -362,10 +366,8 @@ static bool by_some(struct look *l, u32 b)
 
 	if (l->some[b])
 		return l->some[b] == YES;
-	if (s->nb <= MOST_IN_LOOP) {
-		l->some[b] = passed(l, b) ? YES : NO;
-		return l->some[b] == YES;
-	}
+	if (s->nb <= MOST_IN_LOOP)
+		return passed(l, b);
 	for (p = 0; p < s->nb; p++)
 		for (k = 0; k < s->b[p].nsucc; k++)
 			if (s->b[p].succ[k] == b) {
@@ -392,8 +394,8 @@ static bool behind_load(struct look *l, u32 pc, u32 block, void *with)
 bool s_neighbours(struct scomp *c, const u32 *def, u8 *seen, u32 *stack)
 {
 	const struct jit_src *s = c->s;
-	struct look l = { c, def, pool_alloc(&c->mem, s->nregs + 1), seen, seen + s->nb, pool_alloc(&c->mem, s->nb + 1), pool_alloc(&c->mem, s->nb + 1),
-			  pool_alloc(&c->mem, s->nb + 1), stack, MOST_STEPS, false };
+	struct look l = { .c = c, .def = def, .own = pool_alloc(&c->mem, s->nregs + 1), .seen = seen, .past = seen + s->nb, .other = pool_alloc(&c->mem, s->nb + 1),
+			  .some = pool_alloc(&c->mem, s->nb + 1), .stops = pool_alloc(&c->mem, s->nb + 1), .stack = stack, .left = MOST_STEPS, .past_of = NO_PC };
 	struct stores all = { 0 };
 	struct access x;
 	u32 b, i;
@@ -415,9 +417,9 @@ bool s_neighbours(struct scomp *c, const u32 *def, u8 *seen, u32 *stack)
 
 		if (s->nb <= MOST_IN_LOOP && !st->some) {
 			st->some = passed(&l, st->block);
-			l.some[st->block] = st->some ? YES : NO;
 		} else {
 			by_some(&l, st->block);
+			l.past_of = NO_PC;
 			memset(l.past, st->some, s->nb);
 		}
 		walk(&l, st->block, st->pc, behind_store, &all);

@@ -255,6 +255,16 @@ static u32 call(struct tstate *ts, const struct jit *j, struct sprivate *p, stru
 	return exit;
 }
 
+/* The lanes that wait where code was left. */
+static u32 wait_at(const struct sprivate *p, const struct sexit *x)
+{
+	u32 i, m = 0;
+
+	for (i = 0; i < x->nwaits; i++)
+		m |= p->wait[i];
+	return m;
+}
+
 /* lanes of a warp that are apart: how often code goes on with the lowest */
 #define TURNS 64
 
@@ -366,7 +376,7 @@ static int run_warp(struct tstate *ts, const struct jit *j, struct warp **pw, u3
 	struct frame *f = &w->main;
 	struct sprivate *p = (struct sprivate *)w->jp;
 	const struct strip_code *sc = j->strip;
-	u32 m = f->mask, turns = 0, s, i, l, pc, here, apart, from, waits, again;
+	u32 m = f->mask, turns = 0, s, i, l, pc, here, apart, from, waits;
 	s64 lent, had, most;
 	bool many, spun, stopped, odd = m != f->lanes;         /* lanes have not come all the way together */
 	bool others = f->waiting;
@@ -443,15 +453,10 @@ static int run_warp(struct tstate *ts, const struct jit *j, struct warp **pw, u3
 				if (most < LEAST_BUDGET)
 					most = LEAST_BUDGET;
 			}
-			for (again = 0;; again++) {
-				for (waits = i = 0; i < x->nwaits; i++)
-					waits |= p->wait[i];
-				if (again || !s || (pc == NO_PC && !many) || x->pc == pc || x->pc == NO_PC || x->spins || ts->budget >= 0 || !p->m || waits)
-					break;
-				/* its time is over on the way to where those before it stand */
-				i = j->entry_at[x->pc];
-				if (!i || !as_claimed(j, &j->entries[i - 1], f, p->m << STRIP * s))
-					break;
+			waits = wait_at(p, x);
+			/* its time is over on the way to where those before it stand */
+			if (s && (pc != NO_PC || many) && x->pc != pc && x->pc != NO_PC && !x->spins && ts->budget < 0 && p->m && !waits && (i = j->entry_at[x->pc]) &&
+			    as_claimed(j, &j->entries[i - 1], f, p->m << STRIP * s)) {
 				lent += most - ts->budget;
 				ts->budget = most;
 				*done |= p->done << STRIP * s;
@@ -460,6 +465,7 @@ static int run_warp(struct tstate *ts, const struct jit *j, struct warp **pw, u3
 				p->seg_pc = NO_PC;
 				p->seg = p->phase = 0;
 				x = &sc->exits[call(ts, j, p, f, j->code + j->entries[i - 1].code, s)];
+				waits = wait_at(p, x);
 			}
 			*done |= p->done << STRIP * s;
 			spun |= x->spins;
