@@ -7,6 +7,7 @@
 #define NO_VECTORS __attribute__((target("general-regs-only")))
 #define TRIES 4u                /* blocks in which a site may find nothing */
 #define ODD 3u
+#define LEFT 1024u              /* bytes of a step that are asked for late */
 
 NO_VECTORS static void from(struct ahead_stream *s, u64 at, u32 block)
 {
@@ -19,7 +20,7 @@ NO_VECTORS static void from(struct ahead_stream *s, u64 at, u32 block)
 /* By the first load of a stream in a block. False: it is none. */
 NO_VECTORS static bool move_on(struct ahead_stream *s, const struct ahead_site *x, u64 at, u32 block)
 {
-	u64 used = s->cursor - s->begin, step = (u64)s->step;
+	u64 used = s->cursor - s->begin, step = (u64)s->step, left = s->cursor & ~63ull;
 	s64 d = (s64)(at - s->at);
 
 	if (x != s->lead) {
@@ -36,6 +37,9 @@ NO_VECTORS static bool move_on(struct ahead_stream *s, const struct ahead_site *
 		if (s->odd == ODD)
 			return false;
 	}
+	/* what nobody has asked for, as loads read less than the step: this block's last bytes */
+	for (; left < s->end && left - s->cursor + 64 <= LEFT; left += 64)
+		__asm__ volatile("prefetcht1 (%0)" : : "r"(left));
 	from(s, at, block);
 	return true;
 }

@@ -6,7 +6,8 @@
  * that, and memory answers half as fast as to somebody who goes through it line by line, even if each piece is asked for in time (measured
  * on rows of 816 bytes, four a block, of two matrices: 125 ns for a row of both, 60 ns in order). But the next block reads what lies
  * behind. So loads that go on from block to block by the same step within one step of each other are one stream: each that runs asks for as many
- * bytes as it reads itself, from where the last one stopped.
+ * bytes as it reads itself, from where the last one stopped. What they leave of a step, as scales between the rows' bytes, is asked for when its block
+ * begins: the last of it, which is wanted last.
  *
  * A stream whose loads read much less or more than its step in a block is none: there each load asks for its own place one step on.
  *

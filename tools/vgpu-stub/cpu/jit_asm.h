@@ -301,7 +301,7 @@ enum vop {
 	V_PERMD = VOP(1, 2, 0, 0x36), V_PERMQ = VOP(1, 2, 1, 0x36), V_PERMI2D = VOP(1, 2, 0, 0x76),
 	V_PERMI2Q = VOP(1, 2, 1, 0x76), V_PERMI2W = VOP(1, 2, 1, 0x75), V_PERMW = VOP(1, 2, 1, 0x8d),
 	V_BLENDMD = VOP(1, 2, 0, 0x64), V_BLENDMQ = VOP(1, 2, 1, 0x64), V_PBCASTD = VOP(1, 2, 0, 0x58),
-	V_PBCASTQ = VOP(1, 2, 1, 0x59), V_PBCASTD_R = VOP(1, 2, 0, 0x7c), V_PBCASTQ_R = VOP(1, 2, 1, 0x7c),
+	V_PBCASTQ = VOP(1, 2, 1, 0x59), V_BCAST32X4 = VOP(1, 2, 0, 0x5a), V_PBCASTD_R = VOP(1, 2, 0, 0x7c), V_PBCASTQ_R = VOP(1, 2, 1, 0x7c),
 	V_MOVA32 = VOP(1, 1, 0, 0x6f), V_MOVA32_ST = VOP(1, 1, 0, 0x7f), V_MOVA64 = VOP(1, 1, 1, 0x6f),
 	V_MOVA64_ST = VOP(1, 1, 1, 0x7f),
 	V_MOVU32 = VOP(2, 1, 0, 0x6f), V_MOVU32_ST = VOP(2, 1, 0, 0x7f), V_MOVU64 = VOP(2, 1, 1, 0x6f),

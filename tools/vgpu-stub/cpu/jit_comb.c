@@ -2,11 +2,98 @@
 /*
  * Loads of dwords that lie neither side by side nor at few places, at offsets that are known: neighbouring threads' structures, rows of four in
  * tiles of a product. Windows of 64 bytes hold all that 16 lanes want of them, and permutations take it out. So they do for one or two bytes
- * of a lane, with the dword that these lie in. Called by jit_mem.c.
+ * of a lane, with the dword that these lie in. Runs of 16 bytes, and places within 16, have shorter ways. Called by jit_mem.c.
  */
 #include <string.h>
 
 #include "jit_mem.h"
+
+/* Bytes that lie side by side in the 64 that the lanes from l0 on read, per bytes each: 64, 32, 16, or 8 for less. */
+u32 jm_run_of(const struct acc *x, u32 l0, u32 per)
+{
+	u32 lanes = 64 / per, run, i;
+
+	for (run = 64; run >= 16; run /= 2) {
+		for (i = 0; i < lanes; i++) {
+			u32 g = i * per / run;
+
+			if (x->pat[l0 + i] - x->pat[l0 + g * run / per] != (s32)(i * per - g * run))
+				break;
+		}
+		if (i == lanes)
+			break;
+	}
+	return run;
+}
+
+/*
+ * Four runs of 16 bytes, the first two and the last two of which lie in 64 each: where those begin, so that nothing beyond what lanes read is loaded,
+ * and which quarters of them are wanted.
+ */
+static bool pairs(const s32 at[4], s32 window[2], u32 *imm)
+{
+	s32 low = at[0], end = at[0];
+	u32 k;
+
+	for (k = 1; k < 4; k++) {
+		low = at[k] < low ? at[k] : low;
+		end = at[k] > end ? at[k] : end;
+	}
+	end += 16;
+	if (end - low < 64)
+		return false;
+	*imm = 0;
+	for (k = 0; k < 4; k++) {
+		s32 from = at[k & 2] < at[k | 1] ? at[k & 2] : at[k | 1], d;
+
+		from = from < end - 64 ? from : end - 64;
+		window[k / 2] = from;
+		d = at[k] - from;
+		if (d > 48 || (d & 15))
+			return false;
+		*imm |= (u32)d / 16 << 2 * k;
+	}
+	return true;
+}
+
+/*
+ * 64 bytes of consecutive lanes (per bytes each, first lane l0) into zmm t, when they consist of whole runs.
+ * All lanes are read. False: nothing emitted.
+ */
+bool jm_chunk(struct jcomp *c, const struct acc *x, u32 l0, u32 per, int t, u32 n_exit)
+{
+	struct as *a = &c->a;
+	u32 run = jm_run_of(x, l0, per), k, n = 64 / run;
+	s32 at[4], window[2];
+	u32 imm;
+
+	if (run < 16)
+		return false;
+	for (k = 0; k < n; k++)
+		at[k] = x->disp + x->pat[l0 + k * run / per];
+	j_site(c, n_exit);
+	if (run == 64) {
+		ev_n(a, V_MOVU32, t, 0, rm_mem(x->base, at[0]), 0, 0, 0, 64, 0);
+	} else if (run == 32) {
+		ev_n(a, V_LL(V_MOVU32, 1), t, 0, rm_mem(x->base, at[0]), 0, 0, 0, 32, 0);
+		j_site(c, n_exit);
+		ev_n(a, V_INSERT64X4, t, t, rm_mem(x->base, at[1]), 0, 0, 0, 32, 1);
+		b1(a, 1);
+	} else if (pairs(at, window, &imm)) {
+		ev_n(a, V_MOVU32, t, 0, rm_mem(x->base, window[0]), 0, 0, 0, 64, 0);
+		j_site(c, n_exit);
+		ev_n(a, V_MOVU32, 6, 0, rm_mem(x->base, window[1]), 0, 0, 0, 64, 0);
+		ev_i(a, V_SHUF32X4, t, t, rm_reg(6), 0, 0, imm);
+	} else {
+		ev_n(a, V_LL(V_MOVU32, 0), t, 0, rm_mem(x->base, at[0]), 0, 0, 0, 16, 0);
+		for (k = 1; k < 4; k++) {
+			j_site(c, n_exit);
+			ev_n(a, V_INSERT32X4, t, t, rm_mem(x->base, at[k]), 0, 0, 0, 16, 1);
+			b1(a, k);
+		}
+	}
+	return true;
+}
 
 #define WINDOWS 4
 
@@ -226,6 +313,56 @@ bool jm_words(struct jcomp *c, const struct insn *in, const struct acc *x, u32 d
 		jv_put(c, d, p, t);
 		if (same)
 			jv_put(c, d, 1, t);
+	}
+	return true;
+}
+
+/* ---- places close together ------------------------------------------------------------------------------------------------------ */
+
+/* 4, 8 or 16 bytes from *at on that the part's lanes read in; 0: they are further apart. */
+static u32 near_part(const struct acc *x, u32 p, s32 *at)
+{
+	s32 end = INT32_MIN;
+	u32 l;
+
+	*at = INT32_MAX;
+	for (l = 16 * p; l < 16 * p + 16; l++) {
+		*at = x->pat[l] < *at ? x->pat[l] : *at;
+		end = x->pat[l] + (s32)x->bytes > end ? x->pat[l] + (s32)x->bytes : end;
+	}
+	return end - *at > 16 ? 0 : end - *at > 8 ? 16 : end - *at > 4 ? 8 : 4;
+}
+
+/* All that a part's lanes read, in each four of them, and of it each lane's bytes: one load, one shuffle an element. They may read a little further. */
+bool jm_near(struct jcomp *c, const struct insn *in, const struct acc *x)
+{
+	u32 sg = in->flags & INF_SIGNED && in->size < 4 ? 4 - in->size : 0, e, p, l, b, n[2];
+	struct as *a = &c->a;
+	s32 at[2];
+
+	n[0] = near_part(x, 0, &at[0]);
+	n[1] = near_part(x, 1, &at[1]);
+	if (!n[0] || !n[1] || in->size > 4 || c->half != OPND_NONE || jw_wide(in))
+		return false;
+	for (p = 0; p < 2; p++) {
+		j_site(c, x->step);
+		ev_n(a, n[p] == 4 ? V_PBCASTD : n[p] == 8 ? V_PBCASTQ : V_BCAST32X4, 0, 0, rm_mem(x->base, x->disp + at[p]), 0, 0, 0, n[p], 0);
+		for (e = 0; e < in->vec; e++) {
+			u8 from[64];
+			int t;
+
+			if (in->o[e] == OPND_NONE)
+				continue;
+			memset(from, 0x80, sizeof(from));
+			for (l = 0; l < 16; l++)
+				for (b = 0; b < in->size; b++)
+					from[4 * l + sg + b] = (u8)((u32)(x->pat[16 * p + l] - at[p]) + e * in->size + b);
+			t = jv_dst(c, in->o[e], p, 4);
+			ev(a, V_PSHUFB, t, 0, rm_lit(j_lit(c, from, 64), 0));
+			if (sg)
+				ev_i(a, V_PSHID, 4, t, rm_reg(t), 0, 0, 8 * sg);
+			jv_put(c, in->o[e], p, t);
+		}
 	}
 	return true;
 }

@@ -63,57 +63,6 @@ static int even_odd(struct jcomp *c, int t, int x, int y, u32 odd)
 	return t;
 }
 
-/* Bytes that lie side by side in the 64 that the lanes from l0 on read, per bytes each: 64, 32, 16, or 8 for less. */
-static u32 run_of(const struct acc *x, u32 l0, u32 per)
-{
-	u32 lanes = 64 / per, run, i;
-
-	for (run = 64; run >= 16; run /= 2) {
-		for (i = 0; i < lanes; i++) {
-			u32 g = i * per / run;
-
-			if (x->pat[l0 + i] - x->pat[l0 + g * run / per] != (s32)(i * per - g * run))
-				break;
-		}
-		if (i == lanes)
-			break;
-	}
-	return run;
-}
-
-/*
- * 64 bytes of consecutive lanes (per bytes each, first lane l0) into zmm t, when they consist of whole runs.
- * All lanes are read. False: nothing emitted.
- */
-bool jm_chunk(struct jcomp *c, const struct acc *x, u32 l0, u32 per, int t, u32 n_exit)
-{
-	struct as *a = &c->a;
-	u32 run = run_of(x, l0, per), k, n = 64 / run;
-	u32 at[4];
-
-	if (run < 16)
-		return false;
-	for (k = 0; k < n; k++)
-		at[k] = (u32)(x->disp + x->pat[l0 + k * run / per]);
-	j_site(c, n_exit);
-	if (run == 64) {
-		ev_n(a, V_MOVU32, t, 0, rm_mem(x->base, (s32)at[0]), 0, 0, 0, 64, 0);
-	} else if (run == 32) {
-		ev_n(a, V_LL(V_MOVU32, 1), t, 0, rm_mem(x->base, (s32)at[0]), 0, 0, 0, 32, 0);
-		j_site(c, n_exit);
-		ev_n(a, V_INSERT64X4, t, t, rm_mem(x->base, (s32)at[1]), 0, 0, 0, 32, 1);
-		b1(a, 1);
-	} else {
-		ev_n(a, V_LL(V_MOVU32, 0), t, 0, rm_mem(x->base, (s32)at[0]), 0, 0, 0, 16, 0);
-		for (k = 1; k < 4; k++) {
-			j_site(c, n_exit);
-			ev_n(a, V_INSERT32X4, t, t, rm_mem(x->base, (s32)at[k]), 0, 0, 0, 16, 1);
-			b1(a, k);
-		}
-	}
-	return true;
-}
-
 /* The places that the lanes from l0 on read, and which of them each reads; 17: more than 16. */
 static u32 distinct(const struct acc *x, u32 l0, u32 lanes, s32 *d, u32 *idx)
 {
@@ -279,7 +228,7 @@ static bool ld_quads(struct jcomp *c, const struct insn *in, const struct acc *x
 	u32 p, i, loads = 0;
 
 	for (i = 0; i < 8; i++)
-		loads += 64 / run_of(x, 4 * i, 16);
+		loads += 64 / jm_run_of(x, 4 * i, 16);
 	/* few places, or as many as lanes */
 	if (!jw_wide(in) && jm_combs(c, in, x, 2))
 		return true;
@@ -362,6 +311,8 @@ static bool ld_shapes(struct jcomp *c, const struct insn *in, const struct acc *
 
 	if (in->dw)
 		return false;
+	if (jm_near(c, in, x))
+		return true;
 	n = distinct(x, 0, LANES, at, idx);
 	if (n > 8 && in->vec == 1 && jm_words(c, in, x, into(c, in, 0)))
 		return true;

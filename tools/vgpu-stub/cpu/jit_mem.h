@@ -47,7 +47,10 @@ u32 jm_unless_all(struct jcomp *c);     /* jit_st.c: a jump, unless all 32 lanes
 /* jit_st.c: unit u of the part's lanes; lanes 4g .. 4g+3 of four registers side by side */
 int jm_st_value(struct jcomp *c, const struct insn *in, u32 u, u32 part, int tmp);
 int jm_quad(struct jcomp *c, const int *r, u32 g);
+/* jit_comb.c: bytes side by side in the 64 that some lanes from l0 on read, per bytes each; 64 such bytes into zmm t, by zmm 6 */
+u32 jm_run_of(const struct acc *x, u32 l0, u32 per);
 bool jm_chunk(struct jcomp *c, const struct acc *x, u32 l0, u32 per, int t, u32 n_exit);
+bool jm_near(struct jcomp *c, const struct insn *in, const struct acc *x);      /* 16 bytes hold all that each part's lanes read */
 /* jit_comb.c: any dwords within at most that many windows (up to 4); false: nothing emitted. Both halves of the warp read the same */
 bool jm_combs(struct jcomp *c, const struct insn *in, const struct acc *x, u32 most);
 bool jm_narrow_combs(struct jcomp *c, const struct insn *in, const struct acc *x);       /* one or two bytes a lane */
