@@ -188,6 +188,8 @@ enum { REDUX_NAN = 1, REDUX_ABS };       /* sub2 of K_REDUX of .f32 */
 #define INF_ALIGNED 32          /* barrier: all lanes of a warp come together */
 #define INF_BNEG 64
 #define INF_SMALL 1             /* dp4a: the first factor's bytes are below 128 */
+#define INF_PLAIN 1             /* prmt: bytes themselves are wanted, never their signs */
+#define INF_STAYS 16            /* prmt: each byte is that of one word or the other, at its own place; INF_PLAIN, too */
 #define INF_MEET 1               /* K_NOP, where a round of a loop ends: strips may have to meet there (strip/order.c) */
 #define INF_ONCE 128            /* a load or store that a warp does at once, by whatever engine: its lanes work as one thread, or one of them on what another has there */
 #define INF_VOLATILE 64         /* a load or store, INF_SYNC too */

@@ -407,6 +407,7 @@ static inline void k_shr(struct as *a, int d, int s, u32 n) { k_writes(a, d); k_
 static inline void k_and(struct as *a, int d, int x, int y) { k_writes(a, d); k_op(a, 1, 1, 1, 1, 0x41, d, x, rm_reg(y), 0); }
 static inline void k_andn(struct as *a, int d, int x, int y) { k_writes(a, d); k_op(a, 1, 1, 1, 1, 0x42, d, x, rm_reg(y), 0); }
 static inline void k_ortest(struct as *a, int x, int y) { k_op(a, 1, 0, 1, 1, 0x98, x, 0, rm_reg(y), 0); }
+static inline void k_none(struct as *a, int k, u32 n) { k_op(a, 0, 0, n == 8, 1, 0x98, k, 0, rm_reg(k), 0); }     /* E: the lowest n (8, 16) are 0 */
 /* d = hi:lo, 16 bits each; 8 bits each */
 static inline void k_unpckwd(struct as *a, int d, int hi, int lo) { k_writes(a, d); k_op(a, 0, 1, 0, 1, 0x4b, d, hi, rm_reg(lo), 0); }
 static inline void k_unpckbw(struct as *a, int d, int hi, int lo) { k_writes(a, d); k_op(a, 0, 1, 1, 1, 0x4b, d, hi, rm_reg(lo), 0); }

@@ -6,6 +6,7 @@
  *   ld.u16 h, [a]; cvt.u32.u16 r, h; and q, r, 0x3f3f; cvt.u16.u32 k, q; shr.u16 m, k, 8     ==>     ld.u16 h, [a]; and q, h, 0x3f3f; shr.u32 m, q, 8
  *   and a, x, 0x0f0f0f0f; dp4a.s32.s32 d, a, b, c                                            ==>     ...; dp4a.u32.s32 d, a, b, c     (INF_SMALL)
  *   and a, x, 0x3f3f3f3f; prmt s, a, 0, 0xba98 (signs of bytes); not n, s; and b, y, n      ==>     and a, x, 0x3f3f3f3f; mov b, y
+ *   and q, x, 0x7777; prmt d, a, b, q                                                        ==>     ...; prmt d, a, b, q  (INF_PLAIN)
  *   ld.u8 h, [a]; cvt.s32.s8 r, h                                                            ==>     ld.s8 h, [a]; mov r, h
  *   cvt.u16.u32 h, r; cvt.f32.f16 f, h                                                       ==>     cvt.f32.f16 f, r
  *   and q, r, -8; sub m, r, q (the rest of a division)                                       ==>     ...; and m, r, 7
@@ -250,6 +251,18 @@ static void dot(const struct known *k, struct insn *in)
 	in->flags |= INF_SMALL;
 }
 
+/* What is known of places that are no number. */
+static void places(const struct known *k, struct insn *in)
+{
+	struct bits b = bits_in(k, in->o[3]);
+
+	if ((b.zero & 0x8888) != 0x8888)
+		return;
+	in->flags |= INF_PLAIN;
+	if ((b.one & 0x3210) == 0x3210 && (b.zero & 0x0123) == 0x0123)
+		in->flags |= INF_STAYS;
+}
+
 /* Is the upper half of what `in` takes the lower one of wanted, too, by the instruction behind it? Both are one conversion: jit_unpack.c. */
 static bool both_halves(const struct known *k, const struct insn *in)
 {
@@ -369,6 +382,8 @@ static void lane(struct known *k, struct insn *in)
 			to_copy(in, in->dw ? T_U64 : T_U32);
 		} else if (in->lop == LOP_SHR && in->type == T_U16 && (may(k, in->o[1]) & LOW) <= 0xffff && is_number(k, in->o[2], &n) && n < 16) {
 			to_type(in, LOP_SHR, T_U32);
+		} else if (in->lop == LOP_PRMT) {
+			places(k, in);
 		}
 		return;
 	case LOP_CVT_F_H:

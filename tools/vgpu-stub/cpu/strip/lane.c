@@ -303,38 +303,85 @@ static struct rm words(struct scomp *c, u32 b, bool at)
 	return rm_lit(s_lit(c, v, 32), 0);
 }
 
-/* Places that are four bits of a register each: as jit_prmt.c does it. */
-static void prmt_by_vector(struct scomp *c, const struct insn *in)
+/* ymm3: four times four bits, a byte each. Overwrites ymm2, where they may be. */
+static void bytes_of(struct scomp *c, int z)
 {
 	struct as *a = &c->a;
-	int x = sv_obs(c, in->o[1], 0, 0, 0), y = sv_obs(c, in->o[2], 0, 0, 1), z = sv_obs(c, in->o[3], 0, 0, 2);
 
 	vy(a, X_PSHUFB, 3, z, words(c, 0x01010000, true));
 	shift_imm(c, SH_RIGHT, false, 2, 3, 4);
 	vy(a, X_PAND, 3, 3, s_splat32(c, 0x000f000f));
 	vy(a, X_PAND, 2, 2, s_splat32(c, 0x0f000f00));
 	vr(a, X_POR, 3, 3, 2);
+}
+
+/* Eight known bytes and their signs are a table of sixteen. */
+static void prmt_of_table(struct scomp *c, const struct insn *in, u64 bytes)
+{
+	struct as *a = &c->a;
+	u8 t[32];
+	u32 i;
+
+	for (i = 0; i < 32; i++)
+		t[i] = i & 8 ? (bytes >> (i & 7) * 8 & 128 ? 0xff : 0) : (u8)(bytes >> (i & 7) * 8);
+	bytes_of(c, sv_obs(c, in->o[3], 0, 0, 2));
+	vy(a, X_MOVU, 0, 0, rm_lit(s_lit(c, t, 32), 0));
+	vr(a, X_PSHUFB, 0, 0, 3);
+	sput(c, in->o[0], 0, 0);
+}
+
+/* Each byte is that of x or y at its place: a place's third bit says which. */
+static void prmt_one_or_other(struct scomp *c, const struct insn *in)
+{
+	struct as *a = &c->a;
+	int x = sv_obs(c, in->o[1], 0, 0, 0), y = sv_obs(c, in->o[2], 0, 0, 1), z = sv_obs(c, in->o[3], 0, 0, 2);
+
+	vy(a, X_PSHUFB, 3, z, words(c, 0x01010000, true));
+	vy(a, X_MOVU, 2, 0, s_splat32(c, 0x40044004));
+	vr(a, X_PAND, 3, 3, 2);
+	vr(a, X_PCMPEQB, 2, 2, 3);
+	vyi(a, X_PBLENDVB, 0, x, rm_reg(y), 2u << 4);
+	sput(c, in->o[0], 0, 0);
+}
+
+/* Places that are four bits of a register each: as jit_prmt.c does it. */
+static void prmt_by_vector(struct scomp *c, const struct insn *in)
+{
+	struct as *a = &c->a;
+	int x = sv_obs(c, in->o[1], 0, 0, 0), y = sv_obs(c, in->o[2], 0, 0, 1), z = sv_obs(c, in->o[3], 0, 0, 2);
+
+	bytes_of(c, z);
 	vy(a, X_PAND, 2, 3, s_splat32(c, 0x03030303));
 	vy(a, X_POR, 2, 2, words(c, 0, true));
 	vr(a, X_PSHUFB, 0, x, 2);
 	vr(a, X_PSHUFB, 1, y, 2);
 	shift_imm(c, SH_LEFT, false, 2, 3, 5);          /* its third bit is the byte's last */
 	vyi(a, X_PBLENDVB, 0, 0, rm_reg(1), 2u << 4);
-	vr(a, X_PXOR, 1, 1, 1);
-	vr(a, X_PCMPGTB, 1, 1, 0);
-	shift_imm(c, SH_LEFT, false, 2, 3, 4);
-	vyi(a, X_PBLENDVB, 0, 0, rm_reg(1), 2u << 4);
+	if (!(in->flags & INF_PLAIN)) {
+		vr(a, X_PXOR, 1, 1, 1);
+		vr(a, X_PCMPGTB, 1, 1, 0);
+		shift_imm(c, SH_LEFT, false, 2, 3, 4);
+		vyi(a, X_PBLENDVB, 0, 0, rm_reg(1), 2u << 4);
+	}
 	sput(c, in->o[0], 0, 0);
 }
 
 static bool prmt(struct scomp *c, const struct insn *in)
 {
 	struct as *a = &c->a;
-	struct sval s = s_val(c, in->o[3], 0);
+	struct sval s = s_val(c, in->o[3], 0), first = s_val(c, in->o[1], 0), second = s_val(c, in->o[2], 0);
 	u32 i, ua = 0, ub = 0;
 	u8 m[2][32];
 	int x, y;
 
+	if (!s.known && first.known && second.known) {
+		prmt_of_table(c, in, second.k << 32 | (u32)first.k);
+		return true;
+	}
+	if (!s.known && in->flags & INF_STAYS) {
+		prmt_one_or_other(c, in);
+		return true;
+	}
 	if (!s.known || (s.k & 0x8888)) {
 		prmt_by_vector(c, in);
 		return true;
