@@ -7,10 +7,12 @@
 #include "check.h"
 
 enum { WARPS = 2, BLOCKS = 6, THREADS = 32 * WARPS, LAUNCHES = 24, ROUNDS = 11 };
-enum { COUNTERS, COLUMNS, BOTH_SIDES, CHOICES, LATE_LANES, HALVES, HALVES_BY_NUMBER, RING, RING_DIVERGENT, FIRST_TO_SAY, STACK, WORD, EARLY_END, CASES };
+enum { COUNTERS, COLUMNS, BOTH_SIDES, CHOICES, LATE_LANES, HALVES, HALVES_BY_NUMBER, RING, RING_DIVERGENT, FIRST_TO_SAY, STACK, WORD, EARLY_END, RANKS, RANKS_AGAIN, PIVOT,
+	PIVOT_OF_ROW, GLOBAL_PIVOT, GLOBAL_REVERSE, CASES };
 static const char *const names[] = { "counters of a leader's", "columns added up by the first", "stores on both sides of a branch", "a switch", "lanes that come late",
 	"sums by halves", "maxima by halves, as many as the launch says", "a ring of neighbours", "a ring, with a branch in it", "the first to say so", "a stack of the warp's",
-	"a word of the warp's", "lanes that have ended" };
+	"a word of the warp's", "lanes that have ended", "keys put where they belong", "the same, again and again", "what some are divided by", "what rows are divided by",
+	"the same in global memory", "global memory backwards" };
 
 static __host__ __device__ int work(int x, int n)
 {
@@ -19,6 +21,19 @@ static __host__ __device__ int work(int x, int n)
 	for (int i = 0; i < n; i++)
 		y = y * 5 + (unsigned int)i;
 	return (int)(y & 0xffffff);
+}
+
+/* How many of the warp's have less, or as much and come before */
+static __device__ int rank_of(int v, int lane)
+{
+	int r = 0;
+
+	for (int i = 0; i < 32; i++) {
+		int x = __shfl_sync(~0u, v, i);
+
+		r += x < v || (x == v && i < lane);
+	}
+	return r;
 }
 
 template <int CASE> __global__ void step(const int *in, int *out, int n)
@@ -143,6 +158,42 @@ template <int CASE> __global__ void step(const int *in, int *out, int n)
 		if (lane < 16)
 			r = in[g + 16] & 8 ? -1 : s[t + 16];
 		break;
+	case RANKS:
+		s[first + rank_of(v, lane)] = v;
+		r = s[t];
+		break;
+	case RANKS_AGAIN:
+		r = v;
+		for (int i = 0; i < n; i++) {
+			s[first + rank_of(r, lane)] = r;
+			r = work(s[t], i);
+		}
+		break;
+	case PIVOT:
+		s[t] = v;
+		__syncthreads();
+		if (lane >= 3 && lane < 20)
+			s[t] = s[t] * 3 + s[first + 3 + n % 17];
+		__syncthreads();
+		r = s[t];
+		break;
+	case PIVOT_OF_ROW:
+		s[t] = v;
+		__syncthreads();
+		if (lane / 6 != n % 5)
+			s[t] = s[t] * 3 + s[first + lane / 6 * 6 + n % 2];
+		__syncthreads();
+		r = s[t];
+		break;
+	case GLOBAL_PIVOT:
+		out[g] = v;
+		__syncthreads();
+		out[g] = out[g] * 3 + out[(g & ~31) + n];
+		return;
+	case GLOBAL_REVERSE:
+		out[g] = v;
+		r = ((volatile int *)out)[g ^ 31];
+		break;
 	}
 	out[g] = r;
 }
@@ -222,6 +273,30 @@ static void model(int c, const int *v, int *out, int n)
 	case EARLY_END:
 		for (int l = 0; l < 32; l++)
 			out[l] = v[l] & 8 || l > 15 ? 0 : v[l + 16] & 8 ? -1 : s[l + 16];
+		break;
+	case RANKS: case RANKS_AGAIN:
+		for (int i = 0; i < (c == RANKS ? 1 : n); i++) {
+			std::sort(s, s + 32);
+			for (int l = 0; l < 32 && c == RANKS_AGAIN; l++)
+				s[l] = work(s[l], i);
+		}
+		memcpy(out, s, sizeof(s));
+		break;
+	case PIVOT:
+		for (int l = 0; l < 32; l++)
+			out[l] = l >= 3 && l < 20 ? s[l] * 3 + s[3 + n % 17] : s[l];
+		break;
+	case PIVOT_OF_ROW:
+		for (int l = 0; l < 32; l++)
+			out[l] = l / 6 != n % 5 ? s[l] * 3 + s[l / 6 * 6 + n % 2] : s[l];
+		break;
+	case GLOBAL_PIVOT:
+		for (int l = 0; l < 32; l++)
+			out[l] = s[l] * 3 + s[n];
+		break;
+	case GLOBAL_REVERSE:
+		for (int l = 0; l < 32; l++)
+			out[l] = s[l ^ 31];
 	}
 }
 

@@ -185,6 +185,10 @@ static void build_cpool(struct comp *c)
 				((u32 *)(fn->cpool + k->off))[l] = (u32)v;
 	}
 	fn->cpool_bytes = c->cpool_bytes;
+	if (!fn->jsrc || !(fn->jsrc->shared_at = pool_alloc(&fn->jsrc->pool, (c->nshared + 1) * sizeof(u64))))
+		return;
+	for (i = 0; i < c->nshared; i++)
+		fn->jsrc->shared_at[fn->jsrc->nshared++] = c->shared[i]->addr;
 }
 
 /* Deepest chain of .local frames below fn; a cycle gets a fixed allowance. */

@@ -94,6 +94,8 @@ struct jit_src {
 	bool noguess;           /* guesses have been wrong */
 	u32 anew;               /* how often lanes that wrap were worth other code: jit_wraps() */
 	u8 *parted;             /* by pc: branches where lanes did not stay together; of a strip, or of a warp and often */
+	u64 *shared_at;         /* where the variables in shared memory begin that the kernel names itself */
+	u32 nshared;
 	u64 *varies;            /* registers that are no scalars because of the latter: jit_region.c adds to it, with jit_lock() held */
 };
 

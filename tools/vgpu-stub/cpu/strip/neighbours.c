@@ -8,40 +8,108 @@
  * - a word of the warp, which all of its lanes read and write: the end of a stack, moved by each function in and out (gcc's code for OpenMP). A strip that went on from
  *   such a load to the store behind it, and was stopped there, would have others read what it has stored.
  *
+ * - what lanes store to places that they have read somewhere, or by ballots (a warp that puts its keys into order);
+ * - what lanes look at before others store there: an element that a row is divided by, and is of that row (Gauss and Jordan's); neighbours' that are added.
+ *
  * Where a thread has a row, or a column, of its own no other looks: an address that is step * tid and something that is the same for all. Nor does it where a
- * lane has just stored.
+ * lane has just stored, or stores next: pairs that change places.
+ *
+ * The same in global memory, where both are by one pointer; for AVX2 outside of loops: searches of graphs and sweeps over a grid read what others write in each round.
  */
 #include "order.h"
 
+#define MOST_BEFORE 4u         /* blocks */
+#define MOST_GLOBAL 64u        /* blocks of a kernel whose global memory is looked at */
 #define MOST_STEPS (1u << 22)  /* instructions that are walked over for all stores; beyond that no load is looked for */
 
 enum { YES = 1, NO = 2 };
 
-/* An address as far as lanes' numbers make it: a variable's, + step * tid + k, or, first, that of the first of some neighbours; vague: and something that all have. */
+/*
+ * An address as far as lanes' numbers make it: a variable's, + step * tid.x + rows[] * tid.y, tid.z + k, or, first, that of the first of some neighbours; lane: of
+ * the number in the warp alone; vague: and something that all have; fixed: and something that the warp has once and for all, as its own row.
+ */
 struct spot {
 	u64 var;
-	s64 step, k;
-	bool named, first, vague;
+	s64 step, rows[2], k;
+	bool named, first, lane, vague, fixed;
 };
 
 struct access {
 	u32 pc, block;
 	bool known;             /* spot is what it says; else a lane's own, no more is known */
 	bool some;              /* a store that not all lanes come to */
+	bool scattered;         /* by what lanes have read, and not by their numbers */
+	bool numbered;          /* by arithmetic with these */
+	u64 base;               /* the variable, or the pointer, that it is known to be by; NOWHERE */
 	struct spot at;
 };
 
-/* own: a byte for each register, whether lanes have numbers of their own there, by what makes it */
+/* own: a byte for each register, whether lanes have numbers of their own there, by what makes it; numbered: by arithmetic with lanes' numbers; stored: a place that is stored to */
 struct look {
 	struct scomp *c;
 	const u32 *def;
-	u8 *own, *seen, *past, *other;
+	u8 *own, *numbered, *stored, *seen, *past, *other;
 	u8 *some, *stops;       /* blocks that some lanes alone come to; in which lanes look at each other */
 	u32 *stack, left, past_of;      /* past_of: the block that past is of; NO_PC: of none */
+	u8 space;               /* which is looked at */
+	u32 user;               /* the instruction whose operands are looked at */
 	bool any;               /* load that is marked */
+	bool loops;             /* what is in them is looked at, too */
 };
 
-static bool spot_of(const struct look *l, u32 o, u32 steps, struct spot *a);
+static bool spot_of(struct look *l, u32 o, u32 steps, struct spot *a);
+
+static u32 block_of(const struct look *l, u32 pc)
+{
+	const struct jit_src *s = l->c->s;
+	u32 from = 0, to = s->nb, mid;
+
+	while (to - from > 1) {
+		mid = (from + to) / 2;
+		if (s->b[mid].start <= pc)
+			from = mid;
+		else
+			to = mid;
+	}
+	return from;
+}
+
+/* The block before b, if there is one alone; NO_PC */
+static u32 before(const struct look *l, u32 b)
+{
+	const struct jit_src *s = l->c->s;
+	u32 p, i, one = NO_PC;
+
+	for (p = 0; p < s->nb; p++)
+		for (i = 0; i < s->b[p].nsucc; i++)
+			if (s->b[p].succ[i] == b) {
+				if (one != NO_PC && one != p)
+					return NO_PC;
+				one = p;
+			}
+	return b ? one : NO_PC;
+}
+
+/* What makes o for the instruction l->user. A register of several definitions: the one that leads there, if there is no other way. */
+static const struct insn *maker(const struct look *l, u32 o)
+{
+	const struct insn *in = definition(l->c, l->def, o);
+	u32 b, pc, k, n;
+
+	if (in || o == OPND_NONE || (o & OPND_CONST) || l->def[o] == NO_PC || l->user >= l->c->n)
+		return in;
+	b = block_of(l, l->user);
+	for (pc = l->user, n = 0; b != NO_PC && n < MOST_BEFORE; n++, b = before(l, b), pc = b == NO_PC ? 0 : l->c->s->b[b].end)
+		while (pc-- > l->c->s->b[b].start) {
+			in = &l->c->code[pc];
+			for (k = 0; k < 6; k++)
+				if ((in->def >> k & 1) && in->o[k] == o)
+					return in->guard == OPND_NONE && in->kind != K_CALL ? in : NULL;
+			if (in->kind == K_CALL)
+				return NULL;
+		}
+	return NULL;
+}
 
 static bool is_own(const struct look *l, u32 o)
 {
@@ -58,7 +126,11 @@ static bool is_own(const struct look *l, u32 o)
 static bool spot_vague(const struct look *l, u32 o, struct spot *a)
 {
 	memset(a, 0, sizeof(*a));
-	return a->vague = !is_own(l, o);
+	if (is_own(l, o))
+		return false;
+	a->fixed = (o & OPND_CONST) || (definition(l->c, l->def, o) && !l->c->s->b[block_of(l, l->def[o])].depth);
+	a->vague = !a->fixed;
+	return true;
 }
 
 static bool spot_times(const struct look *l, u32 by, bool shift, struct spot *a)
@@ -69,22 +141,31 @@ static bool spot_times(const struct look *l, u32 by, bool shift, struct spot *a)
 	if (by == OPND_NONE || !(by & OPND_CONST) || !v.known || a->named)
 		return false;
 	a->step *= f;
+	a->rows[0] *= f;
+	a->rows[1] *= f;
 	a->k *= f;
 	return true;
 }
 
-static bool spot_plus(const struct look *l, u32 o, u32 steps, struct spot *a)
+static bool spot_plus(struct look *l, u32 o, u32 steps, struct spot *a)
 {
 	struct spot b;
+	bool first;
 
 	if (!spot_of(l, o, steps, &b) || (a->named && b.named))
 		return false;
 	a->var += b.var;
 	a->step += b.step;
+	a->rows[0] += b.rows[0];
+	a->rows[1] += b.rows[1];
 	a->k += b.k;
 	a->named |= b.named;
-	a->first |= b.first;
+	/* the first of a warp, and how far a lane is from it */
+	first = (a->first && !b.lane) || (b.first && !a->lane);
+	a->lane = (a->lane && !b.first) || (b.lane && !a->first);
+	a->first = first;
 	a->vague |= b.vague;
+	a->fixed |= b.fixed;
 	return true;
 }
 
@@ -94,17 +175,20 @@ static bool spot_masked(const struct look *l, u32 by, struct spot *a)
 	struct sval v = s_val(l->c, by, 0);
 	u32 m = (u32)v.k;
 
-	if (by == OPND_NONE || !(by & OPND_CONST) || !v.known || a->named || a->first || a->vague)
+	if (by == OPND_NONE || !(by & OPND_CONST) || !v.known || a->named || a->first || a->vague || a->fixed)
 		return false;
-	if (!(m & (m + 1)) && m >= 31)
-		return true;
-	if ((~m & (~m + 1)) || ~m > 31 || a->step != 1 || a->k)
+	if (!(m & (m + 1)) && m >= 31) {
+		a->lane = a->step == 1 && m == 31;
+		return !a->rows[0] && !a->rows[1];
+	}
+	m |= ~1023u;    /* threads along x */
+	if ((~m & (~m + 1)) || ~m > 31 || a->step != 1 || a->rows[0] || a->rows[1] || a->k)
 		return false;
 	a->step = 0;
 	return a->first = true;
 }
 
-static bool spot_sum(const struct look *l, const struct insn *in, u32 steps, struct spot *a)
+static bool spot_sum(struct look *l, const struct insn *in, u32 steps, struct spot *a)
 {
 	switch (in->lop) {
 	case LOP_MOV: case LOP_CVT_SEXT: case LOP_CVT_TRUNC:
@@ -117,15 +201,20 @@ static bool spot_sum(const struct look *l, const struct insn *in, u32 steps, str
 		return spot_of(l, in->o[1], steps, a) && spot_times(l, in->o[2], false, a) && spot_plus(l, in->o[3], steps, a);
 	case LOP_AND:
 		return spot_of(l, in->o[1], steps, a) && spot_masked(l, in->o[2], a);
+	case LOP_OR:
+		/* tid & -32 | tid & 31 */
+		return spot_of(l, in->o[1], steps, a) && a->first != a->lane && spot_plus(l, in->o[2], steps, a) && !a->first && a->step;
 	default:
 		return false;
 	}
 }
 
-static bool spot_of(const struct look *l, u32 o, u32 steps, struct spot *a)
+static bool spot_of(struct look *l, u32 o, u32 steps, struct spot *a)
 {
 	const struct insn *in;
 	struct sval v;
+	u32 user;
+	bool sum;
 
 	memset(a, 0, sizeof(*a));
 	if (o == OPND_NONE)
@@ -135,35 +224,49 @@ static bool spot_of(const struct look *l, u32 o, u32 steps, struct spot *a)
 		a->k = (s32)(u32)v.k;
 		return v.known || spot_vague(l, o, a);
 	}
-	in = steps ? definition(l->c, l->def, o) : NULL;
+	in = steps ? maker(l, o) : NULL;
 	if (!in)
 		return spot_vague(l, o, a);
 	if (in->kind == K_SREG && (spec_sreg(l->c->spec, in->sub) == SR_TID_X || in->sub == SR_LANEID)) {
 		a->step = 1;
 		return true;
 	}
+	if (in->kind == K_SREG && is_own(l, o) && (spec_sreg(l->c->spec, in->sub) == SR_TID_Y || spec_sreg(l->c->spec, in->sub) == SR_TID_Z)) {
+		a->rows[spec_sreg(l->c->spec, in->sub) - SR_TID_Y] = 1;
+		return true;
+	}
 	if (in->kind == K_LADDR || (in->kind == K_SREG && in->sub == SR_DYNAMIC_SMEM)) {
 		a->var = in->kind == K_LADDR ? (u64)in->imm : NOWHERE;
 		return a->named = true;
 	}
-	return (in->kind == K_LANE && spot_sum(l, in, steps - 1, a)) || spot_vague(l, o, a);
+	user = l->user;
+	l->user = (u32)(in - l->c->code);
+	sum = in->kind == K_LANE && spot_sum(l, in, steps - 1, a);
+	l->user = user;
+	return sum || spot_vague(l, o, a);
 }
 
-/* The number of the warp in the block, or 32 times it: tid >> 5, tid & -32 where lanes are along x */
-static bool of_warp(const struct look *l, const struct insn *in)
+/* The number of the warp in the block, or a multiple of it: tid >> 5, tid & -32, tid * 4 & -128 where lanes are along x */
+static bool of_warp(struct look *l, const struct insn *in)
 {
 	u32 shape = l->c->spec & 255;
 	struct spot a;
 	struct sval v;
+	s64 all;
 
 	if ((shape != SPEC_LINEAR && shape != SPEC_LINE) || in->kind != K_LANE || (in->lop != LOP_SHR && in->lop != LOP_AND) || in->o[2] == OPND_NONE || !(in->o[2] & OPND_CONST))
 		return false;
 	v = s_val(l->c, in->o[2], 0);
-	return v.known && (in->lop == LOP_SHR ? (v.k & 31) >= 5 : !(v.k & 31)) && spot_of(l, in->o[1], STEPS, &a) && a.step == 1 && !(a.k & 31) && !a.named && !a.vague && !a.first;
+	l->user = (u32)(in - l->c->code);
+	if (!v.known || !spot_of(l, in->o[1], STEPS, &a) || a.step <= 0 || a.rows[0] || a.rows[1] || a.named || a.vague || a.fixed || a.first)
+		return false;
+	/* what a warp's lanes differ by is gone */
+	all = LANES * a.step;
+	return !(a.k & (all - 1)) && !(all & (all - 1)) && (in->lop == LOP_SHR ? 1ll << (v.k & 31) >= all : !(v.k & (u64)(all - 1)));
 }
 
 /* Lanes have their own of what comes of their numbers, of loads from their own places, and from where others write. */
-static bool makes_own(const struct look *l, const struct insn *in)
+static bool makes_own(struct look *l, const struct insn *in)
 {
 	u32 k;
 
@@ -189,6 +292,25 @@ static bool makes_own(const struct look *l, const struct insn *in)
 	}
 }
 
+/* Of arithmetic with lanes' numbers; not of what is looked up or voted by them. */
+static bool makes_numbered(struct look *l, const struct insn *in)
+{
+	u32 k, sr;
+
+	switch ((enum kind)in->kind) {
+	case K_SREG:
+		sr = spec_sreg(l->c->spec, in->sub);
+		return sr <= SR_TID_Z || sr == SR_LANEID;
+	case K_LANE: case K_CVT: case K_LOP3:
+		for (k = 1; k < 6; k++)
+			if ((in->use >> k & 1) && in->o[k] != OPND_NONE && ((in->o[k] & OPND_CONST) ? is_own(l, in->o[k]) : l->numbered[in->o[k]]))
+				return !of_warp(l, in);
+		return false;
+	default:
+		return false;
+	}
+}
+
 static void find_own(struct look *l)
 {
 	const struct scomp *c = l->c;
@@ -199,14 +321,17 @@ static void find_own(struct look *l)
 		more = false;
 		for (i = 0; i < c->n; i++) {
 			const struct insn *in = &c->code[i];
+			bool own = in->def && makes_own(l, in), numbered = in->def && makes_numbered(l, in);
 
-			if (!in->def || !makes_own(l, in))
-				continue;
-			for (k = 0; k < 6; k++)
-				if ((in->def >> k & 1) && in->o[k] != OPND_NONE && !(in->o[k] & OPND_CONST) && !l->own[in->o[k]]) {
-					l->own[in->o[k]] = 1;
-					more = true;
+			for (k = 0; k < 6 && (own || numbered); k++)
+				if ((in->def >> k & 1) && in->o[k] != OPND_NONE && !(in->o[k] & OPND_CONST)) {
+					more |= own > l->own[in->o[k]] || numbered > l->numbered[in->o[k]];
+					l->own[in->o[k]] |= own;
+					l->numbered[in->o[k]] |= numbered;
 				}
+			for (k = 0; in->kind == K_CALL && k < in->u.call->nrets; k++)
+				if (in->u.call->rets[k].is_reg && !l->own[in->u.call->rets[k].opnd])
+					l->own[in->u.call->rets[k].opnd] = more = true;
 		}
 	}
 }
@@ -264,40 +389,99 @@ static bool passed(struct look *l, u32 b)
 	return any;
 }
 
+static bool reads(const struct insn *in) { return in->kind == K_LD || in->kind == K_ATOM; }
+static bool writes(const struct look *l, const struct insn *in) { return (in->kind == K_ST || in->kind == K_ATOM) && in->space == l->space && !s_sync(in); }
+
+/* Has each lane a place of its own? */
+static bool by_number(const struct spot *a) { return a->step || a->rows[0] || a->rows[1]; }
+static bool same_steps(const struct spot *a, const struct spot *b) { return a->step == b->step && a->rows[0] == b->rows[0] && a->rows[1] == b->rows[1]; }
+
+/* Global memory counts as one place where the pointer is known to be one. */
+static bool elsewhere(const struct look *l, const struct access *x, const struct access *y)
+{
+	return x->base == NOWHERE || y->base == NOWHERE ? l->space != SPACE_SHARED : x->base != y->base;
+}
+
+/* How far y is behind x; a constant is the address itself */
+static s64 far_of(const struct spot *x, const struct spot *y)
+{
+	return y->k - x->k + (x->named && !y->named && !y->vague && !y->fixed ? -(s64)x->var : 0);
+}
+
 static bool same_place(const struct insn *x, const struct insn *y) { return x->o[4] == y->o[4] && x->imm == y->imm && x->size * x->vec == y->size * y->vec; }
+
+/* Does a lane store to where it loads from, as well? */
+static bool changes(const struct look *l, const struct insn *load) { return !(load->o[4] & OPND_CONST) && l->stored[load->o[4]]; }
+
+/*
+ * Strips run in their order: what a later one is to have from an earlier one's places is not there any more, the other way round it still is. Where both go by lanes'
+ * numbers, in the same steps.
+ */
+static bool of_earlier(const struct spot *s, const struct spot *t)
+{
+	s64 far = far_of(s, t);
+
+	return same_steps(s, t) && !s->vague && !t->vague && s->fixed == t->fixed && far < 0 && (s->rows[0] || s->rows[1] || far > -LANES * s->step);
+}
+
+/* Global memory, all lanes, at each one's own place by st: which one is the block's, too. Is it looked at by other lanes of the warp? before: by x before st */
+static bool own_and_others(const struct look *l, const struct access *st, const struct access *x, bool before)
+{
+	const struct spot *s = &st->at, *t = &x->at;
+	s64 far = far_of(s, t);
+
+	if (l->c->code[st->pc].kind == K_ATOM)
+		return !(x->known && st->known && by_number(s) && same_steps(s, t));
+	if (!st->known || !by_number(s) || s->first)
+		return false;
+	if (!x->known)
+		return !changes(l, &l->c->code[x->pc]);
+	if (!by_number(t))
+		return true;
+	return before ? of_earlier(s, t) : same_steps(s, t) && !s->vague && !t->vague && far && s->step > 0 && far < LANES * s->step && far > -LANES * s->step;
+}
 
 /* Does the load, by x, look at what another lane stores by st? past: that does not come to the store. */
 static bool sees(const struct look *l, const struct access *st, const struct access *x, bool past)
 {
 	const struct insn *store = &l->c->code[st->pc], *load = &l->c->code[x->pc];
 	const struct spot *s = &st->at, *t = &x->at;
-	s64 far = t->k - s->k;
+	s64 far = far_of(s, t);
 
+	if (elsewhere(l, st, x))
+		return false;
+	if (l->space == SPACE_GLOBAL)
+		return !st->some && l->some[x->block] == NO && own_and_others(l, st, x, false);
+	/* what all count in */
+	if (store->kind == K_ATOM && st->base != NOWHERE && st->base == x->base)
+		return !(st->known && x->known && by_number(s) && same_steps(s, t) && !far) && (load->kind != K_ATOM || (load->o[0] != OPND_NONE && load->sub != store->sub));
 	if (!st->known)
-		return st->some && past;
+		return (st->some && past) || (st->scattered && !st->some && x->numbered && !changes(l, load));
 	if (same_place(store, load) && is_own(l, load->o[4]))
 		return false;
 	if (x->known && s->named && t->named && s->var != t->var)
 		return false;
-	if (!s->step || s->first)
+	if (!by_number(s) || s->first)
 		return st->some && past;
 	/* a row or column of its own, as far as one can see */
-	if (s->vague && (!x->known || !t->step))
+	if (s->vague && (!x->known || !by_number(t)))
 		return st->some && past;
 	if (!x->known)
 		return true;
 	if (t->first)
 		return !t->step && far >= 0 && far < s->step;
-	if (!t->step)
+	if (!by_number(t))
 		return true;
-	if (t->step != s->step)
+	if (!same_steps(s, t))
 		return !s->vague && !t->vague;
 	if (s->vague || t->vague)
 		return !s->vague && s->step == (s64)store->size;
+	if (s->rows[0] || s->rows[1])
+		return far;
 	return far && s->step > 0 && far < 32 * s->step && far > -32 * s->step;
 }
 
-/* A walk from behind pc, in block b, to where lanes look at each other: what() is asked of each access to shared memory on the way. */
+/* A walk from behind pc, in block b, to where lanes look at each other: what() is asked of each access to that memory on the way. */
 static bool walk(struct look *l, u32 b, u32 pc, bool (*what)(struct look *, u32 pc, u32 block, void *), void *with)
 {
 	const struct jit_src *s = l->c->s;
@@ -311,7 +495,7 @@ static bool walk(struct look *l, u32 b, u32 pc, bool (*what)(struct look *, u32 
 			if (!l->left)
 				return false;
 			l->left--;
-			if ((in->kind == K_LD || in->kind == K_ST) && in->space == SPACE_SHARED && what(l, i, b, with))
+			if ((reads(in) || in->kind == K_ST) && in->space == l->space && what(l, i, b, with))
 				return true;
 		}
 		if (i == s->b[b].end)
@@ -326,13 +510,83 @@ static bool walk(struct look *l, u32 b, u32 pc, bool (*what)(struct look *, u32 
 	}
 }
 
-static void access_of(const struct look *l, u32 pc, u32 block, struct access *x)
+/* What is known of a sum */
+static s64 known_of(struct look *l, u32 o, u32 steps)
+{
+	const struct insn *in;
+	u32 k, n, user;
+	struct sval v;
+	s64 sum = 0;
+
+	if (o == OPND_NONE)
+		return 0;
+	if (o & OPND_CONST) {
+		v = s_val(l->c, o, 0);
+		return v.known ? (s32)(u32)v.k : 0;
+	}
+	in = steps ? maker(l, o) : NULL;
+	if (!in || in->kind != K_LANE || (in->lop != LOP_ADD && in->lop != LOP_MOV && in->lop != LOP_MAD && in->lop != LOP_CVT_SEXT && in->lop != LOP_CVT_TRUNC))
+		return in && in->kind == K_LADDR ? in->imm : 0;
+	k = in->lop == LOP_MAD ? 3 : 1;
+	n = in->lop == LOP_ADD ? 2 : k;
+	user = l->user;
+	l->user = (u32)(in - l->c->code);
+	for (; k <= n; k++)
+		sum += known_of(l, in->o[k], steps - 1);
+	l->user = user;
+	return sum;
+}
+
+/* Which of the kernel's variables that is in, if others' are not added to it */
+static u64 variable_at(const struct look *l, s64 at)
+{
+	const struct jit_src *s = l->c->s;
+	u64 v = NOWHERE;
+	u32 i;
+
+	for (i = 0; i < s->nshared; i++)
+		if ((s64)s->shared_at[i] <= at && (v == NOWHERE || s->shared_at[i] > v))
+			v = s->shared_at[i];
+	return v;
+}
+
+/* In global memory: the pointer to which something is added. */
+static u64 pointer_of(struct look *l, u32 o, u32 steps)
+{
+	const struct insn *in;
+	u32 k, n, user;
+	u64 a;
+
+	if (o == OPND_NONE)
+		return NOWHERE;
+	if (o & OPND_CONST)
+		return is_own(l, o) || s_val(l->c, o, 1).known ? NOWHERE : o;
+	in = steps ? maker(l, o) : NULL;
+	if (!in || in->kind == K_LDPARAM)
+		return in ? o : NOWHERE;
+	if (in->kind != K_CVTA && (in->kind != K_LANE || (in->lop != LOP_ADD && in->lop != LOP_MOV && in->lop != LOP_MADWIDE)))
+		return NOWHERE;
+	k = in->kind == K_LANE && in->lop == LOP_MADWIDE ? 3 : 1;
+	n = in->kind == K_LANE && in->lop == LOP_ADD ? 2 : k;
+	user = l->user;
+	l->user = (u32)(in - l->c->code);
+	for (a = NOWHERE; k <= n && a == NOWHERE; k++)
+		a = pointer_of(l, in->o[k], steps - 1);
+	l->user = user;
+	return a;
+}
+
+static void access_of(struct look *l, u32 pc, u32 block, struct access *x)
 {
 	const struct insn *in = &l->c->code[pc];
 
 	*x = (struct access){ .pc = pc, .block = block, .some = in->guard != OPND_NONE };
+	l->user = pc;
 	x->known = spot_of(l, in->o[4], 2 * STEPS, &x->at);
 	x->at.k += in->imm;
+	x->numbered = in->o[4] != OPND_NONE && (in->o[4] & OPND_CONST ? is_own(l, in->o[4]) : l->numbered[in->o[4]]);
+	x->scattered = !x->known && !x->numbered && in->o[4] != OPND_NONE && is_own(l, in->o[4]);
+	x->base = l->space == SPACE_SHARED ? variable_at(l, known_of(l, in->o[4], 2 * STEPS) + (in->imm > 0 ? in->imm : 0)) : pointer_of(l, in->o[4], 2 * STEPS);
 }
 
 struct stores { struct access *st; u32 n, at; };
@@ -345,7 +599,7 @@ static bool behind_store(struct look *l, u32 pc, u32 block, void *with)
 	struct access x;
 	u32 k;
 
-	if (l->c->code[pc].kind != K_LD || l->c->whole[pc])
+	if (!reads(&l->c->code[pc]) || l->c->whole[pc] || pc == st->pc || (l->space != SPACE_SHARED && l->c->code[pc].kind == K_ATOM) || (!l->loops && l->c->s->b[block].depth))
 		return false;
 	access_of(l, pc, block, &x);
 	if (!sees(l, st, &x, l->past[block]))
@@ -378,62 +632,165 @@ static bool by_some(struct look *l, u32 b)
 	return l->some[b] == YES;
 }
 
-/* A store by all lanes to the warp's word that they have read? */
-static bool behind_load(struct look *l, u32 pc, u32 block, void *with)
+/* Does a lane store where another one has looked, or may have? */
+static bool overwrites(struct look *l, const struct access *x, const struct access *st)
 {
-	const struct access *x = with;
-	struct access st;
+	const struct insn *store = &l->c->code[st->pc], *load = &l->c->code[x->pc];
+	const struct spot *s = &st->at, *t = &x->at;
+	bool all = store->guard == OPND_NONE && !by_some(l, st->block) && !by_some(l, x->block);
+	s64 far = far_of(s, t);
 
-	if (!candidate(&l->c->code[pc]) || l->c->code[pc].guard != OPND_NONE || l->some[block] != NO)
+	if (l->space == SPACE_GLOBAL)
+		return all && own_and_others(l, st, x, true);
+	if (store->kind == K_ATOM && st->base != NOWHERE && st->base == x->base)
+		return !(st->known && x->known && by_number(s) && same_steps(s, t) && !far);
+	if (!st->known)
+		return st->scattered && all && x->numbered && !changes(l, load);
+	/* a leader's word, looked at by all before */
+	if (!by_number(s) || s->first)
+		return !all && x->known && !by_number(t) && !s->vague && !t->vague && s->fixed == t->fixed && s->var == t->var && !far;
+	if (s->vague || (x->known && s->named && t->named && s->var != t->var))
 		return false;
-	access_of(l, pc, block, &st);
-	return st.known && !st.at.step && !st.at.first && (!st.at.named || !x->at.named || st.at.var == x->at.var) &&
-		(st.at.vague || x->at.vague || st.at.k == x->at.k);
+	/* a pair: the lane stores to that place as well */
+	if (!x->known)
+		return !changes(l, load);
+	if (!by_number(t))
+		return t->first || t->vague || t->fixed || far >= 0;
+	if (!all)
+		return of_earlier(s, t) || (!same_steps(s, t) && !s->rows[0] != !t->rows[0]);
+	return !same_steps(s, t) || t->vague || far;
 }
 
-bool s_neighbours(struct scomp *c, const u32 *def, u8 *seen, u32 *stack)
+/* A store by all lanes to the warp's word that they have read? */
+static bool warps_word(const struct look *l, const struct access *x, const struct access *st)
 {
-	const struct jit_src *s = c->s;
-	struct look l = { .c = c, .def = def, .own = pool_alloc(&c->mem, s->nregs + 1), .seen = seen, .past = seen + s->nb, .other = pool_alloc(&c->mem, s->nb + 1),
-			  .some = pool_alloc(&c->mem, s->nb + 1), .stops = pool_alloc(&c->mem, s->nb + 1), .stack = stack, .left = MOST_STEPS, .past_of = NO_PC };
+	const struct insn *in = &l->c->code[st->pc];
+
+	return l->space == SPACE_SHARED && in->kind == K_ST && in->guard == OPND_NONE && x->known && !by_number(&x->at) && !x->at.first && l->some[st->block] == NO &&
+		l->some[x->block] == NO && st->known && !by_number(&st->at) && !st->at.first && (!st->at.named || !x->at.named || st->at.var == x->at.var) &&
+		(st->at.vague || st->at.fixed || x->at.vague || x->at.fixed || st->at.k == x->at.k);
+}
+
+#define MOST_NEXT 32u
+
+/* What is stored behind a load, as far as it may be to the same memory */
+struct next { const struct access *x; struct access st[MOST_NEXT]; u32 n; };
+
+static bool behind_load(struct look *l, u32 pc, u32 block, void *with)
+{
+	struct next *next = with;
+	struct access *st = &next->st[next->n];
+
+	if (!writes(l, &l->c->code[pc]) || pc == next->x->pc)
+		return false;
+	access_of(l, pc, block, st);
+	if (elsewhere(l, next->x, st) || (same_place(&l->c->code[pc], &l->c->code[next->x->pc]) && l->c->code[pc].kind != K_ATOM && is_own(l, l->c->code[pc].o[4])))
+		return false;
+	return ++next->n == MOST_NEXT;
+}
+
+/*
+ * Stores to where the load, by x, has looked: done by all lanes at once, so that all have been at the load that come to it, and so is the load where that cannot be
+ * said of a store.
+ */
+static void stored_next(struct look *l, const struct access *x)
+{
+	struct scomp *c = l->c;
+	struct next next = { .x = x };
+	u32 i;
+
+	walk(l, x->block, x->pc, behind_load, &next);
+	by_some(l, x->block);
+	for (i = 0; i < next.n; i++) {
+		const struct access *st = &next.st[i];
+
+		by_some(l, st->block);
+		if (warps_word(l, x, st))
+			l->any |= c->whole[x->pc] = true;
+		else if (overwrites(l, x, st))
+			l->any |= c->whole[c->code[st->pc].guard == OPND_NONE && (c->code[st->pc].kind == K_ST || l->space == SPACE_SHARED) ? st->pc : x->pc] = true;
+	}
+}
+
+/* Looks at one kind of memory. false: no memory */
+static bool look(struct look *l)
+{
+	const struct jit_src *s = l->c->s;
+	struct scomp *c = l->c;
 	struct stores all = { 0 };
 	struct access x;
 	u32 b, i;
 
 	for (i = 0; i < c->n; i++)
-		all.n += candidate(&c->code[i]);
+		all.n += writes(l, &c->code[i]);
 	all.st = pool_alloc(&c->mem, (all.n + 1) * sizeof(*all.st));
-	if (!l.own || !l.other || !l.some || !l.stops || !all.st)
+	if (!all.st)
 		return false;
-	find_own(&l);
+	memset(l->stored, 0, s->nregs + 1);
 	for (b = 0, all.n = 0; b < s->nb; b++)
 		for (i = s->b[b].start; i < s->b[b].end; i++) {
-			l.stops[b] |= s_sync(&c->code[i]);
-			if (candidate(&c->code[i]))
-				access_of(&l, i, b, &all.st[all.n++]);
+			if (!writes(l, &c->code[i]))
+				continue;
+			if (!(c->code[i].o[4] & OPND_CONST))
+				l->stored[c->code[i].o[4]] = 1;
+			if (l->loops || !s->b[b].depth)
+				access_of(l, i, b, &all.st[all.n++]);
 		}
+	if (l->space != SPACE_SHARED && s->nb > MOST_GLOBAL)
+		return true;
+	for (b = 0; l->space != SPACE_SHARED && all.n && b < s->nb; b++)
+		by_some(l, b);
 	for (all.at = 0; all.at < all.n; all.at++) {
 		struct access *st = &all.st[all.at];
 
 		if (s->nb <= MOST_IN_LOOP && !st->some) {
-			st->some = passed(&l, st->block);
+			st->some = passed(l, st->block);
 		} else {
-			by_some(&l, st->block);
-			l.past_of = NO_PC;
-			memset(l.past, st->some, s->nb);
+			by_some(l, st->block);
+			l->past_of = NO_PC;
+			memset(l->past, st->some, s->nb);
 		}
-		walk(&l, st->block, st->pc, behind_store, &all);
+		if (l->space == SPACE_SHARED || st->base != NOWHERE)
+			walk(l, st->block, st->pc, behind_store, &all);
 	}
 	for (b = 0; all.n && b < s->nb; b++)
 		for (i = s->b[b].start; i < s->b[b].end; i++) {
 			const struct insn *in = &c->code[i];
 
-			if (in->kind != K_LD || in->space != SPACE_SHARED || in->guard != OPND_NONE || s_sync(in) || c->whole[i])
+			if (in->kind != K_LD || in->space != l->space || s_sync(in) || (!l->loops && s->b[b].depth))
 				continue;
-			access_of(&l, i, b, &x);
-			if (x.known && !x.at.step && !x.at.first && !by_some(&l, b))
-				l.any |= c->whole[i] = walk(&l, b, i, behind_load, &x);
+			/* all have been there where all come to it */
+			if (c->whole[i] && in->guard == OPND_NONE && !by_some(l, b))
+				continue;
+			access_of(l, i, b, &x);
+			if (l->space == SPACE_SHARED || x.base != NOWHERE)
+				stored_next(l, &x);
 		}
+	return true;
+}
+
+bool s_neighbours(struct scomp *c, const u32 *def, u8 *seen, u32 *stack)
+{
+	const struct jit_src *s = c->s;
+	struct look l = { .c = c, .def = def, .own = pool_alloc(&c->mem, s->nregs + 1), .numbered = pool_alloc(&c->mem, s->nregs + 1), .stored = pool_alloc(&c->mem, s->nregs + 1),
+			  .seen = seen, .past = seen + s->nb, .other = pool_alloc(&c->mem, s->nb + 1), .some = pool_alloc(&c->mem, s->nb + 1),
+			  .stops = pool_alloc(&c->mem, s->nb + 1), .stack = stack, .left = MOST_STEPS, .past_of = NO_PC };
+	u32 b, i;
+
+	if (!l.own || !l.numbered || !l.stored || !l.other || !l.some || !l.stops)
+		return false;
+	find_own(&l);
+	for (b = 0; b < s->nb; b++)
+		for (i = s->b[b].start; i < s->b[b].end; i++)
+			l.stops[b] |= s_sync(&c->code[i]);
+	l.space = SPACE_SHARED;
+	l.loops = true;
+	if (!look(&l))
+		return false;
+	l.space = SPACE_GLOBAL;
+	l.loops = c->fn->m->e->lanes == &lanes_avx512;
+	if (!look(&l))
+		return false;
 	/* AVX-512's other code keeps a warp in step, in loops too, whose rounds it would have to end in one place for strips (latch.c) */
 	return !l.any || c->fn->m->e->lanes != &lanes_avx512;
 }

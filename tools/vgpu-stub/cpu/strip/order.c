@@ -377,12 +377,11 @@ static bool rounds_part(const struct scomp *c, u32 h, u32 last, u8 *in, u8 *seen
 	return false;
 }
 
-/* Are there places in the loop where what lanes wait for is the others' memory, and no barrier in each round, which keeps them together? */
+/* Are there places in the loop where what lanes wait for is the others' memory, and behind them no barrier in each round, which keeps them together? */
 static bool ordered(const struct scomp *c, u32 h, u32 last, u8 *in, u8 *seen, u32 *stack)
 {
 	const struct jit_src *s = c->s;
-	bool any = false;
-	u32 b, i;
+	u32 b, i, any = 0;
 
 	memset(in, 0, s->nb);
 	for (b = h; b <= last; b++) {
@@ -390,12 +389,13 @@ static bool ordered(const struct scomp *c, u32 h, u32 last, u8 *in, u8 *seen, u3
 		for (i = s->b[b].start; i < s->b[b].end; i++) {
 			u8 kind = c->code[i].kind;
 
-			any |= kind == K_LATER || ((kind == K_LD || kind == K_ST) && s_sync_at(c, i));
+			if (kind == K_LATER || ((kind == K_LD || kind == K_ST) && s_sync_at(c, i)))
+				any = i + 1;
 		}
 	}
 	for (b = h; any && b <= last; b++)
 		for (i = s->b[b].start; i < s->b[b].end; i++)
-			if (c->code[i].kind == K_BAR && c->code[i].guard == OPND_NONE && (b == last || !passes_by(s, h, last, b, in, seen, stack)))
+			if (i >= any && c->code[i].kind == K_BAR && c->code[i].guard == OPND_NONE && (b == last || !passes_by(s, h, last, b, in, seen, stack)))
 				return false;
 	return any;
 }
@@ -494,7 +494,7 @@ bool s_order(struct scomp *c)
 			loads++;
 			c->whole[i] = another(c, def, b, i, NOWHERE, at, seen, stack);
 		}
-	if (stores && !s_neighbours(c, def, seen, stack))
+	if (!s_neighbours(c, def, seen, stack))
 		return false;
 	/* once each, among volatile stores: in their order */
 	for (i = 0, k = 0; i < c->n; i++)
