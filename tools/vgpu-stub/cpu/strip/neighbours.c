@@ -16,325 +16,12 @@
  *
  * The same in global memory, where both are by one pointer; for AVX2 outside of loops: searches of graphs and sweeps over a grid read what others write in each round.
  */
-#include "order.h"
+#include "spot.h"
 
-#define MOST_BEFORE 4u         /* blocks */
 #define MOST_GLOBAL 64u        /* blocks of a kernel whose global memory is looked at */
 #define MOST_STEPS (1u << 22)  /* instructions that are walked over for all stores; beyond that no load is looked for */
 
 enum { YES = 1, NO = 2 };
-
-/*
- * An address as far as lanes' numbers make it: a variable's, + step * tid.x + rows[] * tid.y, tid.z + k, or, first, that of the first of some neighbours; lane: of
- * the number in the warp alone; vague: and something that all have; fixed: and something that the warp has once and for all, as its own row.
- */
-struct spot {
-	u64 var;
-	s64 step, rows[2], k;
-	bool named, first, lane, vague, fixed;
-};
-
-struct access {
-	u32 pc, block;
-	bool known;             /* spot is what it says; else a lane's own, no more is known */
-	bool some;              /* a store that not all lanes come to */
-	bool scattered;         /* by what lanes have read, and not by their numbers */
-	bool numbered;          /* by arithmetic with these */
-	u64 base;               /* the variable, or the pointer, that it is known to be by; NOWHERE */
-	struct spot at;
-};
-
-/* own: a byte for each register, whether lanes have numbers of their own there, by what makes it; numbered: by arithmetic with lanes' numbers; stored: a place that is stored to */
-struct look {
-	struct scomp *c;
-	const u32 *def;
-	u8 *own, *numbered, *stored, *seen, *past, *other;
-	u8 *some, *stops;       /* blocks that some lanes alone come to; in which lanes look at each other */
-	u32 *stack, left, past_of;      /* past_of: the block that past is of; NO_PC: of none */
-	u8 space;               /* which is looked at */
-	u32 user;               /* the instruction whose operands are looked at */
-	bool any;               /* load that is marked */
-	bool loops;             /* what is in them is looked at, too */
-};
-
-static bool spot_of(struct look *l, u32 o, u32 steps, struct spot *a);
-
-static u32 block_of(const struct look *l, u32 pc)
-{
-	const struct jit_src *s = l->c->s;
-	u32 from = 0, to = s->nb, mid;
-
-	while (to - from > 1) {
-		mid = (from + to) / 2;
-		if (s->b[mid].start <= pc)
-			from = mid;
-		else
-			to = mid;
-	}
-	return from;
-}
-
-/* The block before b, if there is one alone; NO_PC */
-static u32 before(const struct look *l, u32 b)
-{
-	const struct jit_src *s = l->c->s;
-	u32 p, i, one = NO_PC;
-
-	for (p = 0; p < s->nb; p++)
-		for (i = 0; i < s->b[p].nsucc; i++)
-			if (s->b[p].succ[i] == b) {
-				if (one != NO_PC && one != p)
-					return NO_PC;
-				one = p;
-			}
-	return b ? one : NO_PC;
-}
-
-/* What makes o for the instruction l->user. A register of several definitions: the one that leads there, if there is no other way. */
-static const struct insn *maker(const struct look *l, u32 o)
-{
-	const struct insn *in = definition(l->c, l->def, o);
-	u32 b, pc, k, n;
-
-	if (in || o == OPND_NONE || (o & OPND_CONST) || l->def[o] == NO_PC || l->user >= l->c->n)
-		return in;
-	b = block_of(l, l->user);
-	for (pc = l->user, n = 0; b != NO_PC && n < MOST_BEFORE; n++, b = before(l, b), pc = b == NO_PC ? 0 : l->c->s->b[b].end)
-		while (pc-- > l->c->s->b[b].start) {
-			in = &l->c->code[pc];
-			for (k = 0; k < 6; k++)
-				if ((in->def >> k & 1) && in->o[k] == o)
-					return in->guard == OPND_NONE && in->kind != K_CALL ? in : NULL;
-			if (in->kind == K_CALL)
-				return NULL;
-		}
-	return NULL;
-}
-
-static bool is_own(const struct look *l, u32 o)
-{
-	struct sval v;
-
-	if (o == OPND_NONE || !(o & OPND_CONST))
-		return o != OPND_NONE && l->own[o];
-	/* the prologue's */
-	v = s_val(l->c, o, 0);
-	return v.cls != SC_SCALAR || v.pat;
-}
-
-/* What is not made of the variable's address, lanes' numbers and constants is something that all have, or nothing is known. */
-static bool spot_vague(const struct look *l, u32 o, struct spot *a)
-{
-	memset(a, 0, sizeof(*a));
-	if (is_own(l, o))
-		return false;
-	a->fixed = (o & OPND_CONST) || (definition(l->c, l->def, o) && !l->c->s->b[block_of(l, l->def[o])].depth);
-	a->vague = !a->fixed;
-	return true;
-}
-
-static bool spot_times(const struct look *l, u32 by, bool shift, struct spot *a)
-{
-	struct sval v = s_val(l->c, by, 0);
-	s64 f = shift ? 1ll << (v.k & 31) : (s64)(s32)(u32)v.k;
-
-	if (by == OPND_NONE || !(by & OPND_CONST) || !v.known || a->named)
-		return false;
-	a->step *= f;
-	a->rows[0] *= f;
-	a->rows[1] *= f;
-	a->k *= f;
-	return true;
-}
-
-static bool spot_plus(struct look *l, u32 o, u32 steps, struct spot *a)
-{
-	struct spot b;
-	bool first;
-
-	if (!spot_of(l, o, steps, &b) || (a->named && b.named))
-		return false;
-	a->var += b.var;
-	a->step += b.step;
-	a->rows[0] += b.rows[0];
-	a->rows[1] += b.rows[1];
-	a->k += b.k;
-	a->named |= b.named;
-	/* the first of a warp, and how far a lane is from it */
-	first = (a->first && !b.lane) || (b.first && !a->lane);
-	a->lane = (a->lane && !b.first) || (b.lane && !a->first);
-	a->first = first;
-	a->vague |= b.vague;
-	a->fixed |= b.fixed;
-	return true;
-}
-
-/* tid & -32 is the first of the warp; a mask that a warp's numbers fit in may have them begin anew, which is no nearer */
-static bool spot_masked(const struct look *l, u32 by, struct spot *a)
-{
-	struct sval v = s_val(l->c, by, 0);
-	u32 m = (u32)v.k;
-
-	if (by == OPND_NONE || !(by & OPND_CONST) || !v.known || a->named || a->first || a->vague || a->fixed)
-		return false;
-	if (!(m & (m + 1)) && m >= 31) {
-		a->lane = a->step == 1 && m == 31;
-		return !a->rows[0] && !a->rows[1];
-	}
-	m |= ~1023u;    /* threads along x */
-	if ((~m & (~m + 1)) || ~m > 31 || a->step != 1 || a->rows[0] || a->rows[1] || a->k)
-		return false;
-	a->step = 0;
-	return a->first = true;
-}
-
-static bool spot_sum(struct look *l, const struct insn *in, u32 steps, struct spot *a)
-{
-	switch (in->lop) {
-	case LOP_MOV: case LOP_CVT_SEXT: case LOP_CVT_TRUNC:
-		return spot_of(l, in->o[1], steps, a);
-	case LOP_ADD:
-		return spot_of(l, in->o[1], steps, a) && spot_plus(l, in->o[2], steps, a);
-	case LOP_SHL: case LOP_MUL: case LOP_MULWIDE:
-		return spot_of(l, in->o[1], steps, a) && spot_times(l, in->o[2], in->lop == LOP_SHL, a);
-	case LOP_MAD: case LOP_MADWIDE:
-		return spot_of(l, in->o[1], steps, a) && spot_times(l, in->o[2], false, a) && spot_plus(l, in->o[3], steps, a);
-	case LOP_AND:
-		return spot_of(l, in->o[1], steps, a) && spot_masked(l, in->o[2], a);
-	case LOP_OR:
-		/* tid & -32 | tid & 31 */
-		return spot_of(l, in->o[1], steps, a) && a->first != a->lane && spot_plus(l, in->o[2], steps, a) && !a->first && a->step;
-	default:
-		return false;
-	}
-}
-
-static bool spot_of(struct look *l, u32 o, u32 steps, struct spot *a)
-{
-	const struct insn *in;
-	struct sval v;
-	u32 user;
-	bool sum;
-
-	memset(a, 0, sizeof(*a));
-	if (o == OPND_NONE)
-		return false;
-	if (o & OPND_CONST) {
-		v = s_val(l->c, o, 0);
-		a->k = (s32)(u32)v.k;
-		return v.known || spot_vague(l, o, a);
-	}
-	in = steps ? maker(l, o) : NULL;
-	if (!in)
-		return spot_vague(l, o, a);
-	if (in->kind == K_SREG && (spec_sreg(l->c->spec, in->sub) == SR_TID_X || in->sub == SR_LANEID)) {
-		a->step = 1;
-		return true;
-	}
-	if (in->kind == K_SREG && is_own(l, o) && (spec_sreg(l->c->spec, in->sub) == SR_TID_Y || spec_sreg(l->c->spec, in->sub) == SR_TID_Z)) {
-		a->rows[spec_sreg(l->c->spec, in->sub) - SR_TID_Y] = 1;
-		return true;
-	}
-	if (in->kind == K_LADDR || (in->kind == K_SREG && in->sub == SR_DYNAMIC_SMEM)) {
-		a->var = in->kind == K_LADDR ? (u64)in->imm : NOWHERE;
-		return a->named = true;
-	}
-	user = l->user;
-	l->user = (u32)(in - l->c->code);
-	sum = in->kind == K_LANE && spot_sum(l, in, steps - 1, a);
-	l->user = user;
-	return sum || spot_vague(l, o, a);
-}
-
-/* The number of the warp in the block, or a multiple of it: tid >> 5, tid & -32, tid * 4 & -128 where lanes are along x */
-static bool of_warp(struct look *l, const struct insn *in)
-{
-	u32 shape = l->c->spec & 255;
-	struct spot a;
-	struct sval v;
-	s64 all;
-
-	if ((shape != SPEC_LINEAR && shape != SPEC_LINE) || in->kind != K_LANE || (in->lop != LOP_SHR && in->lop != LOP_AND) || in->o[2] == OPND_NONE || !(in->o[2] & OPND_CONST))
-		return false;
-	v = s_val(l->c, in->o[2], 0);
-	l->user = (u32)(in - l->c->code);
-	if (!v.known || !spot_of(l, in->o[1], STEPS, &a) || a.step <= 0 || a.rows[0] || a.rows[1] || a.named || a.vague || a.fixed || a.first)
-		return false;
-	/* what a warp's lanes differ by is gone */
-	all = LANES * a.step;
-	return !(a.k & (all - 1)) && !(all & (all - 1)) && (in->lop == LOP_SHR ? 1ll << (v.k & 31) >= all : !(v.k & (u64)(all - 1)));
-}
-
-/* Lanes have their own of what comes of their numbers, of loads from their own places, and from where others write. */
-static bool makes_own(struct look *l, const struct insn *in)
-{
-	u32 k;
-
-	switch ((enum kind)in->kind) {
-	case K_SREG:
-		switch (spec_sreg(l->c->spec, in->sub)) {
-		case SR_TID_X: case SR_LANEID: case SR_LANEMASK_EQ: case SR_LANEMASK_LE: case SR_LANEMASK_LT: case SR_LANEMASK_GE: case SR_LANEMASK_GT:
-			return true;
-		case SR_TID_Y: case SR_TID_Z:
-			return (l->c->spec & 255) != SPEC_LINEAR && (l->c->spec & 255) != SPEC_LINE;
-		default:
-			return false;
-		}
-	case K_ATOM:
-		return true;
-	case K_VOTE: case K_ACTIVEMASK: case K_LDPARAM:
-		return false;
-	default:
-		for (k = 0; k < 6; k++)
-			if ((in->use >> k & 1) && is_own(l, in->o[k]))
-				return !of_warp(l, in);
-		return false;
-	}
-}
-
-/* Of arithmetic with lanes' numbers; not of what is looked up or voted by them. */
-static bool makes_numbered(struct look *l, const struct insn *in)
-{
-	u32 k, sr;
-
-	switch ((enum kind)in->kind) {
-	case K_SREG:
-		sr = spec_sreg(l->c->spec, in->sub);
-		return sr <= SR_TID_Z || sr == SR_LANEID;
-	case K_LANE: case K_CVT: case K_LOP3:
-		for (k = 1; k < 6; k++)
-			if ((in->use >> k & 1) && in->o[k] != OPND_NONE && ((in->o[k] & OPND_CONST) ? is_own(l, in->o[k]) : l->numbered[in->o[k]]))
-				return !of_warp(l, in);
-		return false;
-	default:
-		return false;
-	}
-}
-
-static void find_own(struct look *l)
-{
-	const struct scomp *c = l->c;
-	bool more = true;
-	u32 i, k;
-
-	while (more) {
-		more = false;
-		for (i = 0; i < c->n; i++) {
-			const struct insn *in = &c->code[i];
-			bool own = in->def && makes_own(l, in), numbered = in->def && makes_numbered(l, in);
-
-			for (k = 0; k < 6 && (own || numbered); k++)
-				if ((in->def >> k & 1) && in->o[k] != OPND_NONE && !(in->o[k] & OPND_CONST)) {
-					more |= own > l->own[in->o[k]] || numbered > l->numbered[in->o[k]];
-					l->own[in->o[k]] |= own;
-					l->numbered[in->o[k]] |= numbered;
-				}
-			for (k = 0; in->kind == K_CALL && k < in->u.call->nrets; k++)
-				if (in->u.call->rets[k].is_reg && !l->own[in->u.call->rets[k].opnd])
-					l->own[in->u.call->rets[k].opnd] = more = true;
-		}
-	}
-}
 
 /* Marks in `in` what lanes come to from block b, itself too, without looking at each other and not through block x. */
 static void spread(struct look *l, u32 b, u32 x, u8 *in)
@@ -371,7 +58,7 @@ static bool passed(struct look *l, u32 b)
 	for (p = 0; p < s->nb; p++) {
 		const struct insn *in = s->b[p].end > s->b[p].start ? &s->code[s->b[p].end - 1] : NULL;
 
-		if (!in || in->kind != K_CBRA || in->guard == OPND_NONE || !is_own(l, in->guard) || s->b[p].nsucc != 2)
+		if (!in || in->kind != K_CBRA || in->guard == OPND_NONE || !s_is_own(l, in->guard) || s->b[p].nsucc != 2)
 			continue;
 		for (k = 0; k < 2; k++) {
 			spread(l, s->b[p].succ[k], p, side);
@@ -457,7 +144,7 @@ static bool sees(const struct look *l, const struct access *st, const struct acc
 		return !(st->known && x->known && by_number(s) && same_steps(s, t) && !far) && (load->kind != K_ATOM || (load->o[0] != OPND_NONE && load->sub != store->sub));
 	if (!st->known)
 		return (st->some && past) || (st->scattered && !st->some && x->numbered && !changes(l, load));
-	if (same_place(store, load) && is_own(l, load->o[4]))
+	if (same_place(store, load) && s_is_own(l, load->o[4]))
 		return false;
 	if (x->known && s->named && t->named && s->var != t->var)
 		return false;
@@ -510,71 +197,7 @@ static bool walk(struct look *l, u32 b, u32 pc, bool (*what)(struct look *, u32 
 	}
 }
 
-/* What is known of a sum */
-static s64 known_of(struct look *l, u32 o, u32 steps)
-{
-	const struct insn *in;
-	u32 k, n, user;
-	struct sval v;
-	s64 sum = 0;
-
-	if (o == OPND_NONE)
-		return 0;
-	if (o & OPND_CONST) {
-		v = s_val(l->c, o, 0);
-		return v.known ? (s32)(u32)v.k : 0;
-	}
-	in = steps ? maker(l, o) : NULL;
-	if (!in || in->kind != K_LANE || (in->lop != LOP_ADD && in->lop != LOP_MOV && in->lop != LOP_MAD && in->lop != LOP_CVT_SEXT && in->lop != LOP_CVT_TRUNC))
-		return in && in->kind == K_LADDR ? in->imm : 0;
-	k = in->lop == LOP_MAD ? 3 : 1;
-	n = in->lop == LOP_ADD ? 2 : k;
-	user = l->user;
-	l->user = (u32)(in - l->c->code);
-	for (; k <= n; k++)
-		sum += known_of(l, in->o[k], steps - 1);
-	l->user = user;
-	return sum;
-}
-
-/* Which of the kernel's variables that is in, if others' are not added to it */
-static u64 variable_at(const struct look *l, s64 at)
-{
-	const struct jit_src *s = l->c->s;
-	u64 v = NOWHERE;
-	u32 i;
-
-	for (i = 0; i < s->nshared; i++)
-		if ((s64)s->shared_at[i] <= at && (v == NOWHERE || s->shared_at[i] > v))
-			v = s->shared_at[i];
-	return v;
-}
-
-/* In global memory: the pointer to which something is added. */
-static u64 pointer_of(struct look *l, u32 o, u32 steps)
-{
-	const struct insn *in;
-	u32 k, n, user;
-	u64 a;
-
-	if (o == OPND_NONE)
-		return NOWHERE;
-	if (o & OPND_CONST)
-		return is_own(l, o) || s_val(l->c, o, 1).known ? NOWHERE : o;
-	in = steps ? maker(l, o) : NULL;
-	if (!in || in->kind == K_LDPARAM)
-		return in ? o : NOWHERE;
-	if (in->kind != K_CVTA && (in->kind != K_LANE || (in->lop != LOP_ADD && in->lop != LOP_MOV && in->lop != LOP_MADWIDE)))
-		return NOWHERE;
-	k = in->kind == K_LANE && in->lop == LOP_MADWIDE ? 3 : 1;
-	n = in->kind == K_LANE && in->lop == LOP_ADD ? 2 : k;
-	user = l->user;
-	l->user = (u32)(in - l->c->code);
-	for (a = NOWHERE; k <= n && a == NOWHERE; k++)
-		a = pointer_of(l, in->o[k], steps - 1);
-	l->user = user;
-	return a;
-}
+static const struct access *access_at(const struct look *l, u32 pc) { return &l->of[l->at[pc] - 1]; }
 
 static void access_of(struct look *l, u32 pc, u32 block, struct access *x)
 {
@@ -582,11 +205,11 @@ static void access_of(struct look *l, u32 pc, u32 block, struct access *x)
 
 	*x = (struct access){ .pc = pc, .block = block, .some = in->guard != OPND_NONE };
 	l->user = pc;
-	x->known = spot_of(l, in->o[4], 2 * STEPS, &x->at);
+	x->known = s_spot_of(l, in->o[4], 2 * STEPS, &x->at);
 	x->at.k += in->imm;
-	x->numbered = in->o[4] != OPND_NONE && (in->o[4] & OPND_CONST ? is_own(l, in->o[4]) : l->numbered[in->o[4]]);
-	x->scattered = !x->known && !x->numbered && in->o[4] != OPND_NONE && is_own(l, in->o[4]);
-	x->base = l->space == SPACE_SHARED ? variable_at(l, known_of(l, in->o[4], 2 * STEPS) + (in->imm > 0 ? in->imm : 0)) : pointer_of(l, in->o[4], 2 * STEPS);
+	x->numbered = in->o[4] != OPND_NONE && (in->o[4] & OPND_CONST ? s_is_own(l, in->o[4]) : l->numbered[in->o[4]]);
+	x->scattered = !x->known && !x->numbered && in->o[4] != OPND_NONE && s_is_own(l, in->o[4]);
+	x->base = l->space == SPACE_SHARED ? s_variable_at(l, s_known_of(l, in->o[4], 2 * STEPS) + (in->imm > 0 ? in->imm : 0)) : s_pointer_of(l, in->o[4], 2 * STEPS);
 }
 
 struct stores { struct access *st; u32 n, at; };
@@ -595,18 +218,16 @@ struct stores { struct access *st; u32 n, at; };
 static bool behind_store(struct look *l, u32 pc, u32 block, void *with)
 {
 	const struct stores *all = with;
-	const struct access *st = &all->st[all->at];
-	struct access x;
+	const struct access *st = &all->st[all->at], *x = access_at(l, pc);
 	u32 k;
 
 	if (!reads(&l->c->code[pc]) || l->c->whole[pc] || pc == st->pc || (l->space != SPACE_SHARED && l->c->code[pc].kind == K_ATOM) || (!l->loops && l->c->s->b[block].depth))
 		return false;
-	access_of(l, pc, block, &x);
-	if (!sees(l, st, &x, l->past[block]))
+	if (!sees(l, st, x, l->past[block]))
 		return false;
 	/* a thread's own numbers lie there, too: it stores them itself */
-	for (k = 0; k < all->n && x.known && x.at.step; k++)
-		if (all->st[k].known && all->st[k].at.var == x.at.var && all->st[k].at.step == x.at.step && all->st[k].at.k == x.at.k && !all->st[k].at.vague && !x.at.vague)
+	for (k = 0; k < all->n && x->known && x->at.step; k++)
+		if (all->st[k].known && all->st[k].at.var == x->at.var && all->st[k].at.step == x->at.step && all->st[k].at.k == x->at.k && !all->st[k].at.vague && !x->at.vague)
 			return false;
 	l->c->whole[pc] = l->any = true;
 	return false;
@@ -628,7 +249,7 @@ static bool by_some(struct look *l, u32 b)
 				from = p;
 				n++;
 			}
-	l->some[b] = n == 1 && s->b[from].end > s->b[from].start && s->code[s->b[from].end - 1].kind == K_CBRA && is_own(l, s->code[s->b[from].end - 1].guard) ? YES : NO;
+	l->some[b] = n == 1 && s->b[from].end > s->b[from].start && s->code[s->b[from].end - 1].kind == K_CBRA && s_is_own(l, s->code[s->b[from].end - 1].guard) ? YES : NO;
 	return l->some[b] == YES;
 }
 
@@ -674,17 +295,17 @@ static bool warps_word(const struct look *l, const struct access *x, const struc
 #define MOST_NEXT 32u
 
 /* What is stored behind a load, as far as it may be to the same memory */
-struct next { const struct access *x; struct access st[MOST_NEXT]; u32 n; };
+struct next { const struct access *x, *st[MOST_NEXT]; u32 n; };
 
 static bool behind_load(struct look *l, u32 pc, u32 block, void *with)
 {
 	struct next *next = with;
-	struct access *st = &next->st[next->n];
+	const struct access *st = next->st[next->n] = access_at(l, pc);
 
+	(void)block;
 	if (!writes(l, &l->c->code[pc]) || pc == next->x->pc)
 		return false;
-	access_of(l, pc, block, st);
-	if (elsewhere(l, next->x, st) || (same_place(&l->c->code[pc], &l->c->code[next->x->pc]) && l->c->code[pc].kind != K_ATOM && is_own(l, l->c->code[pc].o[4])))
+	if (elsewhere(l, next->x, st) || (same_place(&l->c->code[pc], &l->c->code[next->x->pc]) && l->c->code[pc].kind != K_ATOM && s_is_own(l, l->c->code[pc].o[4])))
 		return false;
 	return ++next->n == MOST_NEXT;
 }
@@ -702,7 +323,7 @@ static void stored_next(struct look *l, const struct access *x)
 	walk(l, x->block, x->pc, behind_load, &next);
 	by_some(l, x->block);
 	for (i = 0; i < next.n; i++) {
-		const struct access *st = &next.st[i];
+		const struct access *st = next.st[i];
 
 		by_some(l, st->block);
 		if (warps_word(l, x, st))
@@ -718,26 +339,34 @@ static bool look(struct look *l)
 	const struct jit_src *s = l->c->s;
 	struct scomp *c = l->c;
 	struct stores all = { 0 };
-	struct access x;
-	u32 b, i;
+	u32 b, i, n = 0;
 
-	for (i = 0; i < c->n; i++)
+	for (i = 0; i < c->n; i++) {
 		all.n += writes(l, &c->code[i]);
-	all.st = pool_alloc(&c->mem, (all.n + 1) * sizeof(*all.st));
-	if (!all.st)
+		n += (reads(&c->code[i]) || c->code[i].kind == K_ST) && c->code[i].space == l->space;
+	}
+	if (!all.n || (l->space != SPACE_SHARED && s->nb > MOST_GLOBAL))
+		return true;
+	all.st = pool_alloc(&c->mem, all.n * sizeof(*all.st));
+	l->of = pool_alloc(&c->mem, n * sizeof(*l->of));
+	if (!all.st || !l->of)
 		return false;
 	memset(l->stored, 0, s->nregs + 1);
-	for (b = 0, all.n = 0; b < s->nb; b++)
+	for (b = 0, n = 0, all.n = 0; b < s->nb; b++)
 		for (i = s->b[b].start; i < s->b[b].end; i++) {
-			if (!writes(l, &c->code[i]))
+			const struct insn *in = &c->code[i];
+
+			if ((!reads(in) && in->kind != K_ST) || in->space != l->space)
 				continue;
-			if (!(c->code[i].o[4] & OPND_CONST))
-				l->stored[c->code[i].o[4]] = 1;
+			access_of(l, i, b, &l->of[n]);
+			l->at[i] = ++n;
+			if (!writes(l, in))
+				continue;
+			if (!(in->o[4] & OPND_CONST))
+				l->stored[in->o[4]] = 1;
 			if (l->loops || !s->b[b].depth)
-				access_of(l, i, b, &all.st[all.n++]);
+				all.st[all.n++] = l->of[n - 1];
 		}
-	if (l->space != SPACE_SHARED && s->nb > MOST_GLOBAL)
-		return true;
 	for (b = 0; l->space != SPACE_SHARED && all.n && b < s->nb; b++)
 		by_some(l, b);
 	for (all.at = 0; all.at < all.n; all.at++) {
@@ -762,9 +391,8 @@ static bool look(struct look *l)
 			/* all have been there where all come to it */
 			if (c->whole[i] && in->guard == OPND_NONE && !by_some(l, b))
 				continue;
-			access_of(l, i, b, &x);
-			if (l->space == SPACE_SHARED || x.base != NOWHERE)
-				stored_next(l, &x);
+			if (l->space == SPACE_SHARED || access_at(l, i)->base != NOWHERE)
+				stored_next(l, access_at(l, i));
 		}
 	return true;
 }
@@ -774,12 +402,12 @@ bool s_neighbours(struct scomp *c, const u32 *def, u8 *seen, u32 *stack)
 	const struct jit_src *s = c->s;
 	struct look l = { .c = c, .def = def, .own = pool_alloc(&c->mem, s->nregs + 1), .numbered = pool_alloc(&c->mem, s->nregs + 1), .stored = pool_alloc(&c->mem, s->nregs + 1),
 			  .seen = seen, .past = seen + s->nb, .other = pool_alloc(&c->mem, s->nb + 1), .some = pool_alloc(&c->mem, s->nb + 1),
-			  .stops = pool_alloc(&c->mem, s->nb + 1), .stack = stack, .left = MOST_STEPS, .past_of = NO_PC };
+			  .stops = pool_alloc(&c->mem, s->nb + 1), .at = pool_alloc(&c->mem, (c->n + 1) * sizeof(u32)), .stack = stack, .left = MOST_STEPS, .past_of = NO_PC };
 	u32 b, i;
 
-	if (!l.own || !l.numbered || !l.stored || !l.other || !l.some || !l.stops)
+	if (!l.own || !l.numbered || !l.stored || !l.other || !l.some || !l.stops || !l.at)
 		return false;
-	find_own(&l);
+	s_find_own(&l);
 	for (b = 0; b < s->nb; b++)
 		for (i = s->b[b].start; i < s->b[b].end; i++)
 			l.stops[b] |= s_sync(&c->code[i]);

@@ -1,0 +1,351 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Addresses as sums: of a variable or a pointer, lanes' numbers, constants, and what all lanes have. Registers that have several makers, as nvcc's variables of a loop, are asked
+ * for the one that leads to the instruction. Called by neighbours.c.
+ */
+#include "spot.h"
+
+#define MOST_BEFORE 4u         /* blocks */
+
+u32 s_block_of(const struct look *l, u32 pc)
+{
+	const struct jit_src *s = l->c->s;
+	u32 from = 0, to = s->nb, mid;
+
+	while (to - from > 1) {
+		mid = (from + to) / 2;
+		if (s->b[mid].start <= pc)
+			from = mid;
+		else
+			to = mid;
+	}
+	return from;
+}
+
+/* The block before b, if there is one alone; NO_PC */
+static u32 before(const struct look *l, u32 b)
+{
+	const struct jit_src *s = l->c->s;
+	u32 p, i, one = NO_PC;
+
+	for (p = 0; p < s->nb; p++)
+		for (i = 0; i < s->b[p].nsucc; i++)
+			if (s->b[p].succ[i] == b) {
+				if (one != NO_PC && one != p)
+					return NO_PC;
+				one = p;
+			}
+	return b ? one : NO_PC;
+}
+
+/* What makes o for the instruction l->user. A register of several definitions: the one that leads there, if there is no other way. */
+static const struct insn *maker(const struct look *l, u32 o)
+{
+	const struct insn *in = definition(l->c, l->def, o);
+	u32 b, pc, k, n;
+
+	if (in || o == OPND_NONE || (o & OPND_CONST) || l->def[o] == NO_PC || l->user >= l->c->n)
+		return in;
+	b = s_block_of(l, l->user);
+	for (pc = l->user, n = 0; b != NO_PC && n < MOST_BEFORE; n++, b = before(l, b), pc = b == NO_PC ? 0 : l->c->s->b[b].end)
+		while (pc-- > l->c->s->b[b].start) {
+			in = &l->c->code[pc];
+			for (k = 0; k < 6; k++)
+				if ((in->def >> k & 1) && in->o[k] == o)
+					return in->guard == OPND_NONE && in->kind != K_CALL ? in : NULL;
+			if (in->kind == K_CALL)
+				return NULL;
+		}
+	return NULL;
+}
+
+bool s_is_own(const struct look *l, u32 o)
+{
+	struct sval v;
+
+	if (o == OPND_NONE || !(o & OPND_CONST))
+		return o != OPND_NONE && l->own[o];
+	/* the prologue's */
+	v = s_val(l->c, o, 0);
+	return v.cls != SC_SCALAR || v.pat;
+}
+
+/* What is not made of the variable's address, lanes' numbers and constants is something that all have, or nothing is known. */
+static bool spot_vague(const struct look *l, u32 o, struct spot *a)
+{
+	memset(a, 0, sizeof(*a));
+	if (s_is_own(l, o))
+		return false;
+	a->fixed = (o & OPND_CONST) || (definition(l->c, l->def, o) && !l->c->s->b[s_block_of(l, l->def[o])].depth);
+	a->vague = !a->fixed;
+	return true;
+}
+
+static bool spot_times(const struct look *l, u32 by, bool shift, struct spot *a)
+{
+	struct sval v = s_val(l->c, by, 0);
+	s64 f = shift ? 1ll << (v.k & 31) : (s64)(s32)(u32)v.k;
+
+	if (by == OPND_NONE || !(by & OPND_CONST) || !v.known || a->named)
+		return false;
+	a->step *= f;
+	a->rows[0] *= f;
+	a->rows[1] *= f;
+	a->k *= f;
+	return true;
+}
+
+static bool spot_plus(struct look *l, u32 o, u32 steps, struct spot *a)
+{
+	struct spot b;
+	bool first;
+
+	if (!s_spot_of(l, o, steps, &b) || (a->named && b.named))
+		return false;
+	a->var += b.var;
+	a->step += b.step;
+	a->rows[0] += b.rows[0];
+	a->rows[1] += b.rows[1];
+	a->k += b.k;
+	a->named |= b.named;
+	/* the first of a warp, and how far a lane is from it */
+	first = (a->first && !b.lane) || (b.first && !a->lane);
+	a->lane = (a->lane && !b.first) || (b.lane && !a->first);
+	a->first = first;
+	a->vague |= b.vague;
+	a->fixed |= b.fixed;
+	return true;
+}
+
+/* tid & -32 is the first of the warp; a mask that a warp's numbers fit in may have them begin anew, which is no nearer */
+static bool spot_masked(const struct look *l, u32 by, struct spot *a)
+{
+	struct sval v = s_val(l->c, by, 0);
+	u32 m = (u32)v.k;
+
+	if (by == OPND_NONE || !(by & OPND_CONST) || !v.known || a->named || a->first || a->vague || a->fixed)
+		return false;
+	if (!(m & (m + 1)) && m >= 31) {
+		a->lane = a->step == 1 && m == 31;
+		return !a->rows[0] && !a->rows[1];
+	}
+	m |= ~1023u;    /* threads along x */
+	if ((~m & (~m + 1)) || ~m > 31 || a->step != 1 || a->rows[0] || a->rows[1] || a->k)
+		return false;
+	a->step = 0;
+	return a->first = true;
+}
+
+static bool spot_sum(struct look *l, const struct insn *in, u32 steps, struct spot *a)
+{
+	switch (in->lop) {
+	case LOP_MOV: case LOP_CVT_SEXT: case LOP_CVT_TRUNC:
+		return s_spot_of(l, in->o[1], steps, a);
+	case LOP_ADD:
+		return s_spot_of(l, in->o[1], steps, a) && spot_plus(l, in->o[2], steps, a);
+	case LOP_SHL: case LOP_MUL: case LOP_MULWIDE:
+		return s_spot_of(l, in->o[1], steps, a) && spot_times(l, in->o[2], in->lop == LOP_SHL, a);
+	case LOP_MAD: case LOP_MADWIDE:
+		return s_spot_of(l, in->o[1], steps, a) && spot_times(l, in->o[2], false, a) && spot_plus(l, in->o[3], steps, a);
+	case LOP_AND:
+		return s_spot_of(l, in->o[1], steps, a) && spot_masked(l, in->o[2], a);
+	case LOP_OR:
+		/* tid & -32 | tid & 31 */
+		return s_spot_of(l, in->o[1], steps, a) && a->first != a->lane && spot_plus(l, in->o[2], steps, a) && !a->first && a->step;
+	default:
+		return false;
+	}
+}
+
+bool s_spot_of(struct look *l, u32 o, u32 steps, struct spot *a)
+{
+	const struct insn *in;
+	struct sval v;
+	u32 user;
+	bool sum;
+
+	memset(a, 0, sizeof(*a));
+	if (o == OPND_NONE)
+		return false;
+	if (o & OPND_CONST) {
+		v = s_val(l->c, o, 0);
+		a->k = (s32)(u32)v.k;
+		return v.known || spot_vague(l, o, a);
+	}
+	in = steps ? maker(l, o) : NULL;
+	if (!in)
+		return spot_vague(l, o, a);
+	if (in->kind == K_SREG && (spec_sreg(l->c->spec, in->sub) == SR_TID_X || in->sub == SR_LANEID)) {
+		a->step = 1;
+		return true;
+	}
+	if (in->kind == K_SREG && s_is_own(l, o) && (spec_sreg(l->c->spec, in->sub) == SR_TID_Y || spec_sreg(l->c->spec, in->sub) == SR_TID_Z)) {
+		a->rows[spec_sreg(l->c->spec, in->sub) - SR_TID_Y] = 1;
+		return true;
+	}
+	if (in->kind == K_LADDR || (in->kind == K_SREG && in->sub == SR_DYNAMIC_SMEM)) {
+		a->var = in->kind == K_LADDR ? (u64)in->imm : NOWHERE;
+		return a->named = true;
+	}
+	user = l->user;
+	l->user = (u32)(in - l->c->code);
+	sum = in->kind == K_LANE && spot_sum(l, in, steps - 1, a);
+	l->user = user;
+	return sum || spot_vague(l, o, a);
+}
+
+/* The number of the warp in the block, or a multiple of it: tid >> 5, tid & -32, tid * 4 & -128 where lanes are along x */
+static bool of_warp(struct look *l, const struct insn *in)
+{
+	u32 shape = l->c->spec & 255;
+	struct spot a;
+	struct sval v;
+	s64 all;
+
+	if ((shape != SPEC_LINEAR && shape != SPEC_LINE) || in->kind != K_LANE || (in->lop != LOP_SHR && in->lop != LOP_AND) || in->o[2] == OPND_NONE || !(in->o[2] & OPND_CONST))
+		return false;
+	v = s_val(l->c, in->o[2], 0);
+	l->user = (u32)(in - l->c->code);
+	if (!v.known || !s_spot_of(l, in->o[1], STEPS, &a) || a.step <= 0 || a.rows[0] || a.rows[1] || a.named || a.vague || a.fixed || a.first)
+		return false;
+	/* what a warp's lanes differ by is gone */
+	all = LANES * a.step;
+	return !(a.k & (all - 1)) && !(all & (all - 1)) && (in->lop == LOP_SHR ? 1ll << (v.k & 31) >= all : !(v.k & (u64)(all - 1)));
+}
+
+/* Lanes have their own of what comes of their numbers, of loads from their own places, and from where others write. */
+static bool makes_own(struct look *l, const struct insn *in)
+{
+	u32 k;
+
+	switch ((enum kind)in->kind) {
+	case K_SREG:
+		switch (spec_sreg(l->c->spec, in->sub)) {
+		case SR_TID_X: case SR_LANEID: case SR_LANEMASK_EQ: case SR_LANEMASK_LE: case SR_LANEMASK_LT: case SR_LANEMASK_GE: case SR_LANEMASK_GT:
+			return true;
+		case SR_TID_Y: case SR_TID_Z:
+			return (l->c->spec & 255) != SPEC_LINEAR && (l->c->spec & 255) != SPEC_LINE;
+		default:
+			return false;
+		}
+	case K_ATOM:
+		return true;
+	case K_VOTE: case K_ACTIVEMASK: case K_LDPARAM:
+		return false;
+	default:
+		for (k = 0; k < 6; k++)
+			if ((in->use >> k & 1) && s_is_own(l, in->o[k]))
+				return !of_warp(l, in);
+		return false;
+	}
+}
+
+/* Of arithmetic with lanes' numbers; not of what is looked up or voted by them. */
+static bool makes_numbered(struct look *l, const struct insn *in)
+{
+	u32 k, sr;
+
+	switch ((enum kind)in->kind) {
+	case K_SREG:
+		sr = spec_sreg(l->c->spec, in->sub);
+		return sr <= SR_TID_Z || sr == SR_LANEID;
+	case K_LANE: case K_CVT: case K_LOP3:
+		for (k = 1; k < 6; k++)
+			if ((in->use >> k & 1) && in->o[k] != OPND_NONE && ((in->o[k] & OPND_CONST) ? s_is_own(l, in->o[k]) : l->numbered[in->o[k]]))
+				return !of_warp(l, in);
+		return false;
+	default:
+		return false;
+	}
+}
+
+void s_find_own(struct look *l)
+{
+	const struct scomp *c = l->c;
+	bool more = true;
+	u32 i, k;
+
+	while (more) {
+		more = false;
+		for (i = 0; i < c->n; i++) {
+			const struct insn *in = &c->code[i];
+			bool own = in->def && makes_own(l, in), numbered = in->def && makes_numbered(l, in);
+
+			for (k = 0; k < 6 && (own || numbered); k++)
+				if ((in->def >> k & 1) && in->o[k] != OPND_NONE && !(in->o[k] & OPND_CONST)) {
+					more |= own > l->own[in->o[k]] || numbered > l->numbered[in->o[k]];
+					l->own[in->o[k]] |= own;
+					l->numbered[in->o[k]] |= numbered;
+				}
+			for (k = 0; in->kind == K_CALL && k < in->u.call->nrets; k++)
+				if (in->u.call->rets[k].is_reg && !l->own[in->u.call->rets[k].opnd])
+					l->own[in->u.call->rets[k].opnd] = more = true;
+		}
+	}
+}
+
+/* What is known of a sum */
+s64 s_known_of(struct look *l, u32 o, u32 steps)
+{
+	const struct insn *in;
+	u32 k, n, user;
+	struct sval v;
+	s64 sum = 0;
+
+	if (o == OPND_NONE)
+		return 0;
+	if (o & OPND_CONST) {
+		v = s_val(l->c, o, 0);
+		return v.known ? (s32)(u32)v.k : 0;
+	}
+	in = steps ? maker(l, o) : NULL;
+	if (!in || in->kind != K_LANE || (in->lop != LOP_ADD && in->lop != LOP_MOV && in->lop != LOP_MAD && in->lop != LOP_CVT_SEXT && in->lop != LOP_CVT_TRUNC))
+		return in && in->kind == K_LADDR ? in->imm : 0;
+	k = in->lop == LOP_MAD ? 3 : 1;
+	n = in->lop == LOP_ADD ? 2 : k;
+	user = l->user;
+	l->user = (u32)(in - l->c->code);
+	for (; k <= n; k++)
+		sum += s_known_of(l, in->o[k], steps - 1);
+	l->user = user;
+	return sum;
+}
+
+/* Which of the kernel's variables that is in, if others' are not added to it */
+u64 s_variable_at(const struct look *l, s64 at)
+{
+	const struct jit_src *s = l->c->s;
+	u64 v = NOWHERE;
+	u32 i;
+
+	for (i = 0; i < s->nshared; i++)
+		if ((s64)s->shared_at[i] <= at && (v == NOWHERE || s->shared_at[i] > v))
+			v = s->shared_at[i];
+	return v;
+}
+
+/* In global memory: the pointer to which something is added. */
+u64 s_pointer_of(struct look *l, u32 o, u32 steps)
+{
+	const struct insn *in;
+	u32 k, n, user;
+	u64 a;
+
+	if (o == OPND_NONE)
+		return NOWHERE;
+	if (o & OPND_CONST)
+		return s_is_own(l, o) || s_val(l->c, o, 1).known ? NOWHERE : o;
+	in = steps ? maker(l, o) : NULL;
+	if (!in || in->kind == K_LDPARAM)
+		return in ? o : NOWHERE;
+	if (in->kind != K_CVTA && (in->kind != K_LANE || (in->lop != LOP_ADD && in->lop != LOP_MOV && in->lop != LOP_MADWIDE)))
+		return NOWHERE;
+	k = in->kind == K_LANE && in->lop == LOP_MADWIDE ? 3 : 1;
+	n = in->kind == K_LANE && in->lop == LOP_ADD ? 2 : k;
+	user = l->user;
+	l->user = (u32)(in - l->c->code);
+	for (a = NOWHERE; k <= n && a == NOWHERE; k++)
+		a = s_pointer_of(l, in->o[k], steps - 1);
+	l->user = user;
+	return a;
+}
