@@ -18,7 +18,6 @@
 #include "strip/strip.h"
 
 #define MAX_WTO 12000           /* deeper graphs keep their text order: the walk is recursive */
-#define SPIN_LONGEST 32u        /* instructions of a loop that is taken for one that waits */
 
 static struct label *real(struct label *l)
 {
@@ -501,17 +500,6 @@ static void drop_texels(struct cfg *g)
 	}
 }
 
-/* A lock, a flag: the loop from to to pc, the jump back, ends when somebody else has written. */
-static bool spins(const struct insn *code, u32 to, u32 pc)
-{
-	if (to > pc || pc - to > SPIN_LONGEST)
-		return false;
-	for (; to < pc; to++)
-		if ((code[to].kind == K_LD && (code[to].flags & INF_SYNC)) || (code[to].kind == K_ATOM && code[to].o[0] != OPND_NONE))
-			return true;
-	return false;
-}
-
 /*
  * gcc's OpenMP and OpenACC have each warp work as one thread: one lane takes a lock or swaps, in a loop, and a shuffle tells the others what it
  * got. What such lanes read in one instruction is one value, also of memory that others write to: hardware reads it once.
@@ -763,7 +751,7 @@ void cfg_finish(struct comp *c)
 	}
 	for (i = 0; i < n; i++)
 		if (code[i].kind == K_JMP || code[i].kind == K_CBRA)
-			code[i].flags |= spins(code, g.b[code[i].taken].pc, i) ? INF_SPIN : 0;
+			code[i].flags |= cfg_spins(code, g.b[code[i].taken].pc, i, c->m->e->code_rw && !c->m->e->mc) ? INF_SPIN : 0;
 	for (i = 0; i < n; i++) {
 		struct insn *in = &code[i];
 

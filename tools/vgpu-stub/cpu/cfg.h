@@ -67,4 +67,7 @@ void rounds_end(struct cfg *g);
 /* later.c: behind that */
 void leaders_later(struct cfg *g);
 
+/* spin.c: may lanes wait in the loop from to to pc, a jump back? weakly: loads by which nothing is ordered are made such as order, where one does nothing else */
+bool cfg_spins(struct insn *code, u32 to, u32 pc, bool weakly);
+
 #endif
