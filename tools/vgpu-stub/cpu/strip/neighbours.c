@@ -100,15 +100,27 @@ static bool same_place(const struct insn *x, const struct insn *y) { return x->o
 /* Does a lane store to where it loads from, as well? */
 static bool changes(const struct look *l, const struct insn *load) { return !(load->o[4] & OPND_CONST) && l->stored[load->o[4]]; }
 
+/* So far behind a lane's place by s another lane's begins that the load reads of it: fields of a structure are its own. */
+static bool lands(const struct spot *s, const struct insn *store, const struct insn *load, s64 far)
+{
+	s64 u = s->step ? s->step : s->rows[0] ? s->rows[0] : s->rows[1], n;
+
+	for (n = far / u - 1; n <= far / u + 1; n++)
+		if (n && far - n * u > -(s64)(load->size * load->vec) && far - n * u < (s64)(store->size * store->vec))
+			return true;
+	return false;
+}
+
 /*
  * Strips run in their order: what a later one is to have from an earlier one's places is not there any more, the other way round it still is. Where both go by lanes'
  * numbers, in the same steps.
  */
-static bool of_earlier(const struct spot *s, const struct spot *t)
+static bool of_earlier(const struct look *l, const struct access *st, const struct access *x)
 {
+	const struct spot *s = &st->at, *t = &x->at;
 	s64 far = far_of(s, t);
 
-	return same_steps(s, t) && !s->vague && !t->vague && s->fixed == t->fixed && far < 0 && (s->rows[0] || s->rows[1] || far > -LANES * s->step);
+	return same_steps(s, t) && !s->vague && !t->vague && s->fixed == t->fixed && far < 0 && lands(s, &l->c->code[st->pc], &l->c->code[x->pc], far) && (s->rows[0] || s->rows[1] || far > -LANES * s->step);
 }
 
 /* Global memory, all lanes, at each one's own place by st: which one is the block's, too. Is it looked at by other lanes of the warp? before: by x before st */
@@ -125,7 +137,7 @@ static bool own_and_others(const struct look *l, const struct access *st, const 
 		return !changes(l, &l->c->code[x->pc]);
 	if (!by_number(t))
 		return true;
-	return before ? of_earlier(s, t) : same_steps(s, t) && !s->vague && !t->vague && far && s->step > 0 && far < LANES * s->step && far > -LANES * s->step;
+	return before ? of_earlier(l, st, x) : same_steps(s, t) && !s->vague && !t->vague && lands(s, &l->c->code[st->pc], &l->c->code[x->pc], far) && s->step > 0 && far < LANES * s->step && far > -LANES * s->step;
 }
 
 /* Does the load, by x, look at what another lane stores by st? past: that does not come to the store. */
@@ -164,8 +176,8 @@ static bool sees(const struct look *l, const struct access *st, const struct acc
 	if (s->vague || t->vague)
 		return !s->vague && s->step == (s64)store->size;
 	if (s->rows[0] || s->rows[1])
-		return far;
-	return far && s->step > 0 && far < 32 * s->step && far > -32 * s->step;
+		return lands(s, store, load, far);
+	return lands(s, store, load, far) && s->step > 0 && far < 32 * s->step && far > -32 * s->step;
 }
 
 /* A walk from behind pc, in block b, to where lanes look at each other: what() is asked of each access to that memory on the way. */
@@ -278,8 +290,8 @@ static bool overwrites(struct look *l, const struct access *x, const struct acce
 	if (!by_number(t))
 		return t->first || t->vague || t->fixed || far >= 0;
 	if (!all)
-		return of_earlier(s, t) || (!same_steps(s, t) && !s->rows[0] != !t->rows[0]);
-	return !same_steps(s, t) || t->vague || far;
+		return of_earlier(l, st, x) || (!same_steps(s, t) && !s->rows[0] != !t->rows[0]);
+	return !same_steps(s, t) || t->vague || lands(s, store, load, far);
 }
 
 /* A store by all lanes to the warp's word that they have read? */
