@@ -217,11 +217,11 @@ static void access_of(struct look *l, u32 pc, u32 block, struct access *x)
 
 	*x = (struct access){ .pc = pc, .block = block, .some = in->guard != OPND_NONE };
 	l->user = pc;
-	x->known = s_spot_of(l, in->o[4], 2 * STEPS, &x->at);
+	x->known = in->imm == (s32)in->imm && s_spot_of(l, in->o[4], 2 * STEPS, &x->at);
 	x->at.k += in->imm;
 	x->numbered = in->o[4] != OPND_NONE && (in->o[4] & OPND_CONST ? s_is_own(l, in->o[4]) : l->numbered[in->o[4]]);
 	x->scattered = !x->known && !x->numbered && in->o[4] != OPND_NONE && s_is_own(l, in->o[4]);
-	x->base = l->space == SPACE_SHARED ? s_variable_at(l, s_known_of(l, in->o[4], 2 * STEPS) + (in->imm > 0 ? in->imm : 0)) : s_pointer_of(l, in->o[4], 2 * STEPS);
+	x->base = l->space == SPACE_SHARED ? s_variable_at(l, s_known_of(l, in->o[4], 2 * STEPS) + (in->imm > 0 && in->imm <= INT32_MAX ? in->imm : 0)) : s_pointer_of(l, in->o[4], 2 * STEPS);
 }
 
 struct stores { struct access *st; u32 n, at; };

@@ -81,6 +81,9 @@ static bool spot_vague(const struct look *l, u32 o, struct spot *a)
 	return true;
 }
 
+/* Factors of text that nobody meant: what is beyond 32 bits is no place in shared memory, and products of it would overflow. */
+static bool fits(s64 v) { return v >= INT32_MIN && v <= INT32_MAX; }
+
 static bool spot_times(const struct look *l, u32 by, bool shift, struct spot *a)
 {
 	struct sval v = s_val(l->c, by, 0);
@@ -92,7 +95,7 @@ static bool spot_times(const struct look *l, u32 by, bool shift, struct spot *a)
 	a->rows[0] *= f;
 	a->rows[1] *= f;
 	a->k *= f;
-	return true;
+	return fits(a->step) && fits(a->rows[0]) && fits(a->rows[1]) && fits(a->k);
 }
 
 static bool spot_plus(struct look *l, u32 o, u32 steps, struct spot *a)
