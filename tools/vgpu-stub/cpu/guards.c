@@ -195,7 +195,7 @@ static bool free_body(const struct guards *u, u32 b)
 	return true;
 }
 
-static bool in_loop(const struct guards *u, u32 b)
+bool guards_in_loop(const struct guards *u, u32 b)
 {
 	u32 seen[LOOP_BLOCKS], n = 0, i, k, j;
 
@@ -358,7 +358,7 @@ static bool better(struct guards *u, u32 b)
 	struct insn br = *guards_last(u, b);
 
 	if (br.kind != K_CBRA || (br.guard & OPND_CONST) || br.taken == br.fall || bb->end - bb->start > BLOCK_LONGEST || bb->nsucc != 2 ||
-	    u->left < BLOCK_LONGEST * 3 || (b && !bb->npred) || !in_loop(u, b) || !guards_varies(u, br.guard))
+	    u->left < BLOCK_LONGEST * 3 || (b && !bb->npred) || !guards_in_loop(u, b) || !guards_varies(u, br.guard))
 		return false;
 	thread_edges(u, b);
 	br = *guards_last(u, b);

@@ -24,6 +24,7 @@ bool guards_makes_varying(const struct insn *in);       /* whatever its operands
 bool guards_varies(struct guards *u, u32 p);            /* may lanes have different values in p? A guess */
 bool guards_arithmetic(const struct insn *in);
 bool guards_private(const struct guards *u, u32 b, const struct insn *in);      /* nobody but b's own instructions sees what it writes; behind guards_varies() */
+bool guards_in_loop(const struct guards *u, u32 b);
 /* b begins anew at the end of the code, without its last instruction, and is what is appended until it is done */
 u32 guards_begin(struct guards *u, u32 b);
 struct insn *guards_copy(struct guards *u, u32 from);   /* appended */

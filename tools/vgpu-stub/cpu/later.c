@@ -249,7 +249,8 @@ static bool others_read(const struct places *w, const struct places *r, bool wit
 {
 	u32 a, b, i, k;
 
-	if (w->n.nothers != r->n.nothers || w->n.nothers > MOST_OTHERS || (within && (w->n.own | r->n.own)))
+	/* what each thread has for itself from round to round says nothing of who has which place */
+	if (w->n.nothers != r->n.nothers || w->n.nothers > MOST_OTHERS || w->n.own || r->n.own)
 		return false;
 	for (i = 0; i < w->n.nothers; i++) {
 		for (k = 0; k < r->n.nothers && w->n.others[i] != r->n.others[k]; k++)

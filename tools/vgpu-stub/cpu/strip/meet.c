@@ -32,17 +32,10 @@ static bool together(const struct insn *in)
 	return (in->guard == OPND_NONE || (in->kind != K_TENSOR && in->kind != K_GEN)) && s_together(&all);
 }
 
-/* Is it a place that strips meet at in code? b ends with it. */
+/* Is it a place that strips meet at in code? b ends with it. Lanes may wait elsewhere, by what is known here; who comes whole has none that do. */
 static bool meets(const struct scomp *c, const struct sblock *b)
 {
-	u32 w;
-
-	if (!b->sync || (c->code[b->end - 1].guard != OPND_NONE && !together(&c->code[b->end - 1])))
-		return false;
-	for (w = 0; w < c->bwords; w++)
-		if (b->wait[w])
-			return false;
-	return true;
+	return b->sync && (c->code[b->end - 1].guard == OPND_NONE || together(&c->code[b->end - 1]));
 }
 
 bool s_behind_meeting(const struct scomp *c, u32 b)
