@@ -13,6 +13,9 @@
  * Strips (strip/meet.c) meet quickly at places that all lanes come to, not where some do: there each leaves code, with all that it has. So all do it, under guards, and what
  * no one else reads without. Where it is likely that whole warps take one way (by the thread's number, or what is the same for a row), it stays a branch.
  *
+ * Who is whose partner (t ^ j) goes by a bit of the number, and one of the two does all: a bitonic sort's exchanges in a loop. What they store is looked for by other lanes
+ * in the next round, so that is a place where strips meet (strip/neighbours.c).
+ *
  * What __syncwarp() waits for may be on the other side, or come by later: only such stay in that name their members by a register, and not on both sides.
  *
  * In: blocks with their edges, before they have an order. Called by guards.c, before short branches in loops.
@@ -22,8 +25,8 @@
 
 struct look { struct guards *u; bool changed; u8 rank; };
 
-/* How values differ: not in a warp; from warp to warp or row to row; by the thread's number; in each lane as it comes. */
-enum { RANK_SAME, RANK_WARP, RANK_THREAD, RANK_LANE };
+/* How values differ: not in a warp; from warp to warp or row to row; by the thread's number; by a bit of it, as who is whose partner; in each lane as it comes. */
+enum { RANK_SAME, RANK_WARP, RANK_THREAD, RANK_PAIR, RANK_LANE };
 
 static void ranks(void *arg, u32 *o, bool is_def)
 {
@@ -73,6 +76,8 @@ static u8 rank_of(const struct guards *u, const struct insn *in, u8 rank)
 			return RANK_WARP;
 		if (rank == RANK_THREAD && in->lop == LOP_AND && (is_within(u, in->o[1], 1, LANES - 1) || is_within(u, in->o[2], 1, LANES - 1)))
 			return RANK_LANE;
+		if (rank == RANK_THREAD && in->lop == LOP_XOR)
+			return RANK_PAIR;
 		return rank == RANK_THREAD && type_is_float(in->type) ? RANK_LANE : rank;
 	default:
 		return rank;
@@ -100,8 +105,8 @@ static void how_they_vary(struct guards *u)
 	}
 }
 
-#define SIDE_BLOCKS 8u
-#define SIDE_LONGEST 64u        /* instructions, and guards' */
+#define SIDE_BLOCKS 16u
+#define SIDE_LONGEST 128u       /* instructions, and guards' */
 #define SIDE_WAYS (2 * (SIDE_BLOCKS + 1))
 
 /* A way from one of them to block `to`, for those of whom p is true; not in reg's: when it is false; OPND_NONE: for all. */
@@ -113,12 +118,16 @@ struct side {
 	u32 nways, gone;                /* gone: ways to join */
 };
 
-static bool looks(const struct insn *in)
+static bool looks(const struct insn *in, bool pairs)
 {
 	switch ((enum kind)in->kind) {
 	case K_SHFL: case K_VOTE: case K_MATCH: case K_REDUX: case K_ACTIVEMASK: case K_WARPSYNC:
 		return true;
-	case K_LD: case K_ST:
+	case K_ST:
+		if (pairs && in->space == SPACE_SHARED)
+			return true;
+		/* fallthrough */
+	case K_LD:
 		return (in->flags & INF_VOLATILE) && (in->space == SPACE_SHARED || in->space == SPACE_GENERIC);
 	default:
 		return false;
@@ -140,7 +149,7 @@ static bool may_be_guarded(const struct insn *in)
 	}
 }
 
-static bool is_sideways(const struct guards *u, u32 b, u32 *size, u32 *looking, u32 *syncs)
+static bool is_sideways(const struct guards *u, u32 b, bool pairs, u32 *size, u32 *looking, u32 *syncs)
 {
 	const struct block *bb = &u->g->b[b];
 	const struct insn *last = guards_last(u, b);
@@ -154,14 +163,14 @@ static bool is_sideways(const struct guards *u, u32 b, u32 *size, u32 *looking, 
 	for (i = bb->start; i < end; i++) {
 		if (!may_be_guarded(&u->c->code[i]))
 			return false;
-		*looking += looks(&u->c->code[i]);
+		*looking += looks(&u->c->code[i], pairs);
 		*syncs += u->c->code[i].kind == K_WARPSYNC;
 	}
-	return *size <= SIDE_LONGEST;
+	return *size <= (pairs ? SIDE_LONGEST : SIDE_LONGEST / 2);
 }
 
 /* What lies between b's branch and where all come together again, if it is short and without loops; its blocks are in order then. */
-static bool find_side(const struct guards *u, u32 b, struct side *s)
+static bool find_side(const struct guards *u, u32 b, bool pairs, struct side *s)
 {
 	u32 to[SIDE_BLOCKS + 2], ways[SIDE_BLOCKS + 2], n = 0, i, k, size = 0, looking = 0, syncs = 0, elses = 0;
 	const struct block *bb = &u->g->b[b];
@@ -176,10 +185,10 @@ static bool find_side(const struct guards *u, u32 b, struct side *s)
 
 		for (i = 0; i < n && (to[i] == b || u->g->b[to[i]].npred != ways[i]); i++)
 			;
-		if (i == n || s->n == SIDE_BLOCKS)
+		if (i == n || s->n == (pairs ? SIDE_BLOCKS : SIDE_BLOCKS / 2))
 			return false;
 		x = to[i];
-		if (!is_sideways(u, x, &size, &looking, &syncs))
+		if (!is_sideways(u, x, pairs, &size, &looking, &syncs))
 			return false;
 		s->b[s->n++] = x;
 		to[i] = to[--n];
@@ -292,11 +301,13 @@ static bool sides(struct guards *u, u32 b)
 	u32 start, i;
 
 	if (br.kind != K_CBRA || (br.guard & OPND_CONST) || br.taken == br.fall || bb->end - bb->start > BLOCK_LONGEST || bb->nsucc != 2 ||
-	    u->left < BLOCK_LONGEST * 3 || (b && !bb->npred) || !find_side(u, b, &s) || !guards_varies(u, br.guard))
+	    u->left < BLOCK_LONGEST * 3 || (b && !bb->npred) || !find_side(u, b, true, &s) || !guards_varies(u, br.guard))
 		return false;
 	if (!u->rank)
 		how_they_vary(u);
-	if (br.guard >= u->nregs || u->rank[br.guard] != RANK_LANE)
+	if (br.guard >= u->nregs || u->rank[br.guard] < RANK_PAIR)
+		return false;
+	if ((u->rank[br.guard] == RANK_LANE || !guards_in_loop(u, b)) && !find_side(u, b, false, &s))
 		return false;
 	start = guards_begin(u, b);
 	ways_of(u, &s, &br, OPND_NONE, false);
