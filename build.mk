@@ -569,8 +569,8 @@ $(O)/plain/%.o: %.c
 	$(CC) $(CFLAGS) $(call driver,$<) $(HOST) $(call cpu,$<) $(call gnu,$<) -c -o $@ $<
 # The passes that make code run for milliseconds and are a third of what is to be compiled, as are the products of cuBLAS (of small ones here)
 # and the lanes of a strip: their checks, without what optimizes them; so are the agent and what drives units and fuzzers, which wait more than they compute.
-# Three of them are what code calls all the time.
-RUNS    := $(addprefix tools/vgpu-stub/cpu/,jit_frame.c strip/park.c strip/run.c)
+# Three of them are what code calls all the time, and a unit computes.
+RUNS    := $(addprefix tools/vgpu-stub/cpu/,jit_frame.c strip/park.c strip/run.c) tests/unit/test_tally.c
 compiler = $(if $(filter-out $(RUNS),$(filter tools/vgpu-stub/cpu/jit% tools/vgpu-stub/cpu/strip/% tools/vgpu-stub/cpu/gemm% agent/% tests/unit/% tests/fuzz/%,$(1))),-O0)
 $(O)/asan/%.o: %.c
 	@mkdir -p $(@D)
