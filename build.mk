@@ -562,14 +562,16 @@ gnu      = $(if $(shell grep -l 'define _GNU_SOURCE' $(1)),,-D_GNU_SOURCE)
 HOST    := $(BASE) -Ifw-protocol -Iagent -Ilibcuda-lite/include -DVGPU_NO_LIBCPUID -DCUDART_MAJOR=12
 cpu      = $(if $(filter tools/vgpu-stub/cpu/%,$(1)),$(CPU_FLAGS))
 
-# what drives the tests is no matter of speed, the objects that it drives are
-driver   = $(if $(filter tests/%,$(1)),-O1)
+# what drives the tests is no matter of speed, the objects that it drives are; but the reference of each form is
+driver   = $(if $(filter tests/ptx/optest.c,$(1)),-O2,$(if $(filter tests/%,$(1)),-O1))
 $(O)/plain/%.o: %.c
 	@mkdir -p $(@D)
 	$(CC) $(CFLAGS) $(call driver,$<) $(HOST) $(call cpu,$<) $(call gnu,$<) -c -o $@ $<
 # The passes that make code run for milliseconds and are a third of what is to be compiled, as are the products of cuBLAS (of small ones here)
-# and the lanes of a strip: their checks, without what optimizes them; so are the agent and what drives units and fuzzers, which wait more than they compute
-compiler = $(if $(filter tools/vgpu-stub/cpu/jit% tools/vgpu-stub/cpu/strip/% tools/vgpu-stub/cpu/gemm% agent/% tests/unit/% tests/fuzz/%,$(1)),-O0)
+# and the lanes of a strip: their checks, without what optimizes them; so are the agent and what drives units and fuzzers, which wait more than they compute.
+# Three of them are what code calls all the time, and a unit computes.
+RUNS    := $(addprefix tools/vgpu-stub/cpu/,jit_frame.c strip/park.c strip/run.c) tests/unit/test_tally.c
+compiler = $(if $(filter-out $(RUNS),$(filter tools/vgpu-stub/cpu/jit% tools/vgpu-stub/cpu/strip/% tools/vgpu-stub/cpu/gemm% agent/% tests/unit/% tests/fuzz/%,$(1))),-O0)
 $(O)/asan/%.o: %.c
 	@mkdir -p $(@D)
 	$(CC) $(SAN) $(call compiler,$<) $(HOST) $(call cpu,$<) $(call gnu,$<) -c -o $@ $<

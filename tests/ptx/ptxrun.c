@@ -118,6 +118,8 @@ static void directive(struct test *t, const char *s)
 		setenv("VGPU_OPS", rest, 1);
 	else if (IS("patience"))
 		jit_patience = (uint32_t)strtoul(rest, NULL, 10);
+	else if (IS("endless"))
+		verify_ns = (uint64_t)(strtod(rest, NULL) * 1e9);
 	else if (IS("coarse"))
 		do_coarse(t, rest);
 	else if (IS("joined"))
@@ -151,6 +153,7 @@ static int run_file(const char *path, unsigned cores, double seconds, unsigned *
 
 	*from = 0;
 	jit_patience = 8;
+	verify_ns = 5000000000u;
 	if (!first)
 		rig_told_bytes = 0;     /* of the file before */
 	if (!f || fseek(f, 0, SEEK_END) || (size = ftell(f)) < 0 || fseek(f, 0, SEEK_SET)) {

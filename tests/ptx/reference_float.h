@@ -10,7 +10,7 @@
 
 static int is_float(struct rtype t)
 {
-	return strchr("fhoO", t.kind) != NULL;
+	return t.kind == 'f' || t.kind == 'h' || t.kind == 'o' || t.kind == 'O';
 }
 
 /* The format of one element: packed types are taken apart by evaluate(). */

@@ -89,6 +89,8 @@ static uint32_t rig_mode = ENGINE_MODE_AUTO;
 /* Where the JIT's code is left to the interpreter and entered again, by seed (jit.h); 0: nowhere but where it must be. */
 extern uint32_t jit_stress, jit_patience, jit_coarse;
 extern uint64_t launch_coarse;
+/* What runs longer than so many ns is not compared (verify.c) */
+extern uint64_t verify_ns;
 /* How many grids had narrow blocks run as wider ones; so many of these for each worker there have to be (join.c) */
 extern uint64_t launch_joined, join_least;
 /* Clock ticks of a grid for a byte of each worker that keeps sums; how many words were brought home (tally.c) */

@@ -53,6 +53,19 @@ class Program:
 
         def run(t):
             t[d] = f(*[t[s] if isinstance(s, str) else s for s in srcs]) & mask
+
+        # most of the time of all oracles is here
+        def one(t):
+            t[d] = f(t[a]) & mask
+
+        def both(t):
+            t[d] = f(t[a], t[b]) & mask
+
+        def number(t):
+            t[d] = f(t[a], b) & mask
+        a, b = (*srcs, None)[:2]
+        shape = [isinstance(s, str) for s in srcs]
+        run = {(True,): one, (True, True): both, (True, False): number}.get(tuple(shape), run)
         return ("do", text.format(*srcs, d=d) + ";", run)
 
     def wide(self):

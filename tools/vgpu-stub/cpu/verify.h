@@ -32,5 +32,7 @@ bool vf_page_fault(struct tstate *ts, u64 addr);
 void vf_grid_end(struct engine *e, struct grid *g);
 /* What goes to people during the runs of a launch is kept until it has ended. False: it is not held back. */
 bool vf_keep(struct engine *e, const char *text, size_t bytes);
+/* How long either run of a launch may take before it is not compared (verify.c) */
+extern u64 verify_ns;
 
 #endif

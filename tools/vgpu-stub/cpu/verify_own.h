@@ -11,8 +11,6 @@
 #define WRITERS_MOST (1u << 22)
 #define RECENT 256u
 #define SPARE_MOST 4096u        /* pages of notes kept for the next launch */
-#define REAL_NS 5000000000ull   /* what takes longer waits for somebody whom we hold up, or may: the workers run it */
-#define TRIAL_NS 5000000000ull  /* and four times the interpreter's */
 #define SHOWN 32                /* reports of a context in full */
 #define BUDGET (1 << 22)        /* of a block's turn: hardly any is interrupted, so both runs have one order */
 
