@@ -13,8 +13,8 @@
  * Strips (strip/meet.c) meet quickly at places that all lanes come to, not where some do: there each leaves code, with all that it has. So all do it, under guards, and what
  * no one else reads without. Where it is likely that whole warps take one way (by the thread's number, or what is the same for a row), it stays a branch.
  *
- * Who is whose partner (t ^ j) goes by a bit of the number, and one of the two does all: a bitonic sort's exchanges in a loop. What they store is looked for by other lanes
- * in the next round, so that is a place where strips meet (strip/neighbours.c).
+ * Who is whose partner (t ^ j, t & 1) goes by a bit of the number, and one of the two does all: exchanges of bitonic and odd-even sorts, in a loop. What they
+ * store others look for in the next round, so that is a place where strips meet (strip/neighbours.c).
  *
  * What __syncwarp() waits for may be on the other side, or come by later: only such stay in that name their members by a register, and not on both sides.
  *
@@ -53,6 +53,14 @@ static bool is_within(const struct guards *u, u32 o, u64 least, u64 most)
 	return k && !k->sym && k->bits >= least && k->bits <= most;
 }
 
+/* One bit of those that differ in a warp? */
+static bool is_bit(const struct guards *u, u32 o)
+{
+	const struct konst *k = konst_at(u->c, o);
+
+	return is_within(u, o, 1, LANES / 2) && !(k->bits & (k->bits - 1));
+}
+
 /* What an instruction makes of operands of that rank. */
 static u8 rank_of(const struct guards *u, const struct insn *in, u8 rank)
 {
@@ -74,6 +82,8 @@ static u8 rank_of(const struct guards *u, const struct insn *in, u8 rank)
 	case K_LANE:
 		if (rank == RANK_THREAD && in->lop == LOP_SHR && is_within(u, in->o[2], 5, 63))
 			return RANK_WARP;
+		if (rank == RANK_THREAD && in->lop == LOP_AND && (is_bit(u, in->o[1]) || is_bit(u, in->o[2])))
+			return RANK_PAIR;
 		if (rank == RANK_THREAD && in->lop == LOP_AND && (is_within(u, in->o[1], 1, LANES - 1) || is_within(u, in->o[2], 1, LANES - 1)))
 			return RANK_LANE;
 		if (rank == RANK_THREAD && in->lop == LOP_XOR)
