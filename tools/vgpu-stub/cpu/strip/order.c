@@ -489,7 +489,8 @@ bool s_order(struct scomp *c)
 				continue;
 			if (candidate(in) && !s->b[b].depth && stores >= 2 && stores <= MOST && !conditional(c, def, b, seen, stack))
 				c->whole[i] = another(c, def, b, i, root(c, def, in->o[4], STEPS), NOWHERE, seen, stack);
-			if (in->kind != K_LD || in->space != SPACE_SHARED || in->vec != 1 || loads >= MOST || (at = place(c, def, in)) == NOWHERE)
+			if (in->kind != K_LD || in->space != SPACE_SHARED || in->vec != 1 || loads >= MOST || (at = place(c, def, in)) == NOWHERE ||
+			    conditional(c, def, b, seen, stack))
 				continue;
 			loads++;
 			c->whole[i] = another(c, def, b, i, NOWHERE, at, seen, stack);
