@@ -218,6 +218,60 @@ bool jit_shfl(struct jcomp *c, const struct insn *in)
 	return true;
 }
 
+/* Bits of a vector's comparison in k7 join those of the first half. */
+static void half_bits(struct as *a, u32 p, int to)
+{
+	k_to(a, p ? RCX : to, 7);
+	if (!p)
+		return;
+	g_shi(a, 0, G_SHL, RCX, 16);
+	g_alu(a, 0, G_OR, to, rm_reg(RCX));
+}
+
+/* Each lane names its members, as those of a tile of 16 do: its answer is theirs. */
+static void vote_by_lane(struct jcomp *c, const struct insn *in)
+{
+	enum { YES = 2, HERE = 3, G = 5, V = 6 };
+	struct as *a = &c->a;
+	u32 p;
+
+	g_load(a, 0, RAX, ju_rm(c, in->o[1]));
+	if (in->flags & INF_CNEG)
+		g_not(a, 0, RAX);
+	ev(a, V_PBCASTD_R, YES, 0, rm_reg(RAX));
+	g_load(a, 0, RCX, PM(m));
+	ev(a, V_PBCASTD_R, HERE, 0, rm_reg(RCX));
+	for (p = 0; p < 2; p++) {
+		int x = jv_obs(c, in->o[2], 0, p, 4), t;
+
+		ev(a, V_PANDD, G, x, rm_reg(HERE));
+		if (in->sub == VOTE_BALLOT) {
+			t = jv_dst(c, in->o[0], p, V);
+			ev(a, V_PANDD, t, G, rm_reg(YES));
+			jv_put(c, in->o[0], p, t);
+			continue;
+		}
+		if (in->sub != VOTE_ALL) {
+			ev(a, V_PTESTMD, 7, G, rm_reg(YES));
+			half_bits(a, p, RAX);
+		}
+		if (in->sub != VOTE_ANY) {
+			ev(a, V_PANDD, V, G, rm_reg(YES));
+			ev_i(a, V_PCMPUD, 7, V, rm_reg(G), 0, 0, 0);
+			half_bits(a, p, RDX);
+		}
+	}
+	if (in->sub == VOTE_BALLOT)
+		return;
+	if (in->sub == VOTE_UNI) {
+		g_not(a, 0, RAX);
+		g_alu(a, 0, G_OR, RAX, rm_reg(RDX));
+	} else if (in->sub == VOTE_ALL) {
+		g_load(a, 0, RAX, rm_reg(RDX));
+	}
+	j_put_bits(c, in->o[0]);
+}
+
 bool jit_vote(struct jcomp *c, const struct insn *in)
 {
 	struct jval mask = { .cls = JC_UNI, .known = true, .k = ~0u };
@@ -225,8 +279,14 @@ bool jit_vote(struct jcomp *c, const struct insn *in)
 
 	if (in->o[2] != OPND_NONE)
 		mask = jit_val(c, in->o[2], 0);
-	if (in->guard != OPND_NONE || mask.cls != JC_UNI)
+	if (in->guard != OPND_NONE)
 		return false;
+	if (mask.cls != JC_UNI) {
+		if (c->r[in->o[0]].cls != JC_VARY)
+			return false;
+		vote_by_lane(c, in);
+		return true;
+	}
 	/* edx: the members, who are all here; eax: those that say yes */
 	g_load(a, 0, RDX, PM(m));
 	if (!mask.known || (u32)mask.k != ~0u) {
