@@ -115,6 +115,7 @@ static void how_they_vary(struct guards *u)
 	}
 }
 
+/* of partners; half as much of others */
 #define SIDE_BLOCKS 16u
 #define SIDE_LONGEST 128u       /* instructions, and guards' */
 #define SIDE_WAYS (2 * (SIDE_BLOCKS + 1))
@@ -135,7 +136,7 @@ static bool looks(const struct insn *in, bool pairs)
 		return true;
 	case K_ST:
 		if (pairs && in->space == SPACE_SHARED)
-			return true;
+			return true;    /* others look for it in the next round */
 		/* fallthrough */
 	case K_LD:
 		return (in->flags & INF_VOLATILE) && (in->space == SPACE_SHARED || in->space == SPACE_GENERIC);
