@@ -34,7 +34,10 @@ one() { # one NAME ISA TIMES
 for p in stencil reductions atomics math async acc; do
 	how=-fopenmp
 	[ $p = acc ] && how=-fopenacc
-	if ! gcc -O2 $how -foffload=nvptx-none -foffload=-lm "$here/$p.c" -o "$out/$p" -lm >"$out/log" 2>&1; then
+	# whoever builds within vgpu run has its ptxas in the way: gcc's assembler has code for sm_35 looked at by that
+	within=
+	[ $p = stencil ] && within="$B/bin/vgpu run --private --"
+	if ! $within gcc -O2 $how -foffload=nvptx-none -foffload=-lm "$here/$p.c" -o "$out/$p" -lm >"$out/log" 2>&1; then
 		echo "FAIL $p is not compiled: $(grep -m 1 error "$out/log")"
 		bad=1
 		continue

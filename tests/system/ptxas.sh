@@ -63,6 +63,10 @@ sed 's/sm_61/sm_100a/; s/mov.u32 %r2, %tid.x;/mov.u32 %r2, %tid.x; tcgen05.wait:
 say lacking said 255 "error   : .*tcgen05" -arch=sm_100a -o "$dir/x" "$dir/t.ptx"
 say architecture said 255 "Value 'sm_60x' is not defined for option 'gpu-name'" -arch=sm_60x -o "$dir/x" "$dir/k"
 say target said 255 "Program with .target 'sm_61' cannot be compiled to architecture 'sm_60'" -arch=sm_60 -o "$dir/x" "$dir/k"
+# gcc has its code for nvptx looked at by the ptxas that it finds
+sed 's/sm_61/sm_35/' "$dir/k" >"$dir/o.ptx"
+say older said 0 '' -c -o /dev/null "$dir/o.ptx" --gpu-name sm_35 -O0
+say oldest said 255 "Value 'sm_13' is not defined for option 'gpu-name'" -arch=sm_13 -o "$dir/x" "$dir/k"
 say unknown said 255 "Unknown option '--no-such'" --no-such
 say missing said 255 "Could not open input file '$dir/none'" "$dir/none"
 say no_entry said 255 "Entry function 'four' not found" -e four -arch=sm_61 -o "$dir/x" "$dir/k"

@@ -233,6 +233,17 @@ static void compile(struct job *j, struct local *l, const char *file, const char
 	engine_cpu.module_unload(l->e, module);
 }
 
+/*
+ * Architectures from before the device's that others' compilers still ask for: gcc's assembler for nvptx has all that it writes looked at by whatever ptxas there
+ * is, for sm_30 and sm_35 (GCC, Nvidia PTX options). They are compiled for the device's first.
+ */
+static int is_older(unsigned cc)
+{
+	static const unsigned char older[] = { 30, 32, 35, 37, 50, 52, 53 };
+
+	return memchr(older, (int)cc, sizeof(older)) && cc < 256 && cc < cc_for(1);
+}
+
 /* sm_80, compute_80, sm_90a */
 static int arch_of(struct job *j, const char *text, size_t bytes)
 {
@@ -250,7 +261,7 @@ static int arch_of(struct job *j, const char *text, size_t bytes)
 		if (rest == p || (*rest && (rest[1] || !strchr("af", *rest))))
 			j->cc = 0;
 	}
-	if (!j->cc || !cc_is_known(j->cc))
+	if (!j->cc || (!cc_is_known(j->cc) && !is_older(j->cc)))
 		return tool_fatal(&j->tool, "Value '%s' is not defined for option 'gpu-name'", j->arch ? j->arch : "(none)");
 	if (target > j->cc)
 		return tool_fatal(&j->tool, "Program with .target 'sm_%u%.1s' cannot be compiled to architecture 'sm_%u%.1s'",
@@ -266,7 +277,7 @@ static int assemble(struct job *j, const char *file, char *text, size_t bytes)
 
 	if (err)
 		return err;
-	if (local_open(&l, ENGINE_MODE_AUTO, 1, j->cc))
+	if (local_open(&l, ENGINE_MODE_AUTO, 1, cc_for(j->cc)))
 		return TOOL_FATAL;
 	compile(j, &l, file, text, bytes);
 	local_close(&l);
