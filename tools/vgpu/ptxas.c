@@ -241,7 +241,7 @@ static int is_older(unsigned cc)
 {
 	static const unsigned char older[] = { 30, 32, 35, 37, 50, 52, 53 };
 
-	return memchr(older, (int)cc, sizeof(older)) && cc < 256 && cc < cc_for(1);
+	return cc < 256 && memchr(older, (int)cc, sizeof(older));
 }
 
 /* sm_80, compute_80, sm_90a */

@@ -218,20 +218,17 @@ bool jit_shfl(struct jcomp *c, const struct insn *in)
 	return true;
 }
 
-/* Bits of a vector's comparison in k7 join those of the first half. */
-static void half_bits(struct as *a, u32 p, int to)
+/* Both halves' bits, in k6 and k7 */
+static void all_bits(struct as *a, int to)
 {
-	k_to(a, p ? RCX : to, 7);
-	if (!p)
-		return;
-	g_shi(a, 0, G_SHL, RCX, 16);
-	g_alu(a, 0, G_OR, to, rm_reg(RCX));
+	k_unpckwd(a, 7, 7, 6);
+	k_to(a, to, 7);
 }
 
 /* Each lane names its members, as those of a tile of 16 do: its answer is theirs. */
 static void vote_by_lane(struct jcomp *c, const struct insn *in)
 {
-	enum { YES = 2, HERE = 3, G = 5, V = 6 };
+	enum { YES = 2, HERE = 3, X = 4, G = 5 };       /* G, for both halves: the members of each lane's */
 	struct as *a = &c->a;
 	u32 p;
 
@@ -241,28 +238,28 @@ static void vote_by_lane(struct jcomp *c, const struct insn *in)
 	ev(a, V_PBCASTD_R, YES, 0, rm_reg(RAX));
 	g_load(a, 0, RCX, PM(m));
 	ev(a, V_PBCASTD_R, HERE, 0, rm_reg(RCX));
-	for (p = 0; p < 2; p++) {
-		int x = jv_obs(c, in->o[2], 0, p, 4), t;
+	for (p = 0; p < 2; p++)
+		ev(a, V_PANDD, G + (int)p, jv_obs(c, in->o[2], 0, p, X), rm_reg(HERE));
+	if (in->sub == VOTE_BALLOT) {
+		for (p = 0; p < 2; p++) {
+			int t = jv_dst(c, in->o[0], p, X);
 
-		ev(a, V_PANDD, G, x, rm_reg(HERE));
-		if (in->sub == VOTE_BALLOT) {
-			t = jv_dst(c, in->o[0], p, V);
-			ev(a, V_PANDD, t, G, rm_reg(YES));
+			ev(a, V_PANDD, t, G + (int)p, rm_reg(YES));
 			jv_put(c, in->o[0], p, t);
-			continue;
 		}
-		if (in->sub != VOTE_ALL) {
-			ev(a, V_PTESTMD, 7, G, rm_reg(YES));
-			half_bits(a, p, RAX);
-		}
-		if (in->sub != VOTE_ANY) {
-			ev(a, V_PANDD, V, G, rm_reg(YES));
-			ev_i(a, V_PCMPUD, 7, V, rm_reg(G), 0, 0, 0);
-			half_bits(a, p, RDX);
-		}
-	}
-	if (in->sub == VOTE_BALLOT)
 		return;
+	}
+	/* eax: some say yes; edx: all do */
+	for (p = 0; p < 2 && in->sub != VOTE_ALL; p++)
+		ev(a, V_PTESTMD, 6 + (int)p, G + (int)p, rm_reg(YES));
+	if (in->sub != VOTE_ALL)
+		all_bits(a, RAX);
+	for (p = 0; p < 2 && in->sub != VOTE_ANY; p++) {
+		ev(a, V_PANDD, X, G + (int)p, rm_reg(YES));
+		ev_i(a, V_PCMPUD, 6 + (int)p, X, rm_reg(G + (int)p), 0, 0, 0);
+	}
+	if (in->sub != VOTE_ANY)
+		all_bits(a, RDX);
 	if (in->sub == VOTE_UNI) {
 		g_not(a, 0, RAX);
 		g_alu(a, 0, G_OR, RAX, rm_reg(RDX));

@@ -127,18 +127,15 @@ struct side {
 	u32 b[SIDE_BLOCKS], n, join;    /* in an order in which each comes behind those before it */
 	struct path ways[SIDE_WAYS];
 	u32 nways, gone;                /* gone: ways to join */
+	u32 size, looking, stores;      /* looking: instructions by which lanes look at each other; stores: to shared memory */
 };
 
-static bool looks(const struct insn *in, bool pairs)
+static bool looks(const struct insn *in)
 {
 	switch ((enum kind)in->kind) {
 	case K_SHFL: case K_VOTE: case K_MATCH: case K_REDUX: case K_ACTIVEMASK: case K_WARPSYNC:
 		return true;
-	case K_ST:
-		if (pairs && in->space == SPACE_SHARED)
-			return true;    /* others look for it in the next round */
-		/* fallthrough */
-	case K_LD:
+	case K_LD: case K_ST:
 		return (in->flags & INF_VOLATILE) && (in->space == SPACE_SHARED || in->space == SPACE_GENERIC);
 	default:
 		return false;
@@ -160,7 +157,7 @@ static bool may_be_guarded(const struct insn *in)
 	}
 }
 
-static bool is_sideways(const struct guards *u, u32 b, bool pairs, u32 *size, u32 *looking, u32 *syncs)
+static bool is_sideways(const struct guards *u, u32 b, struct side *s, u32 *syncs)
 {
 	const struct block *bb = &u->g->b[b];
 	const struct insn *last = guards_last(u, b);
@@ -170,23 +167,24 @@ static bool is_sideways(const struct guards *u, u32 b, bool pairs, u32 *size, u3
 		return false;
 	if (end < bb->end && last->kind == K_CBRA && bb->nsucc != 2)
 		return false;
-	*size += end - bb->start + 2;
+	s->size += end - bb->start + 2;
 	for (i = bb->start; i < end; i++) {
 		if (!may_be_guarded(&u->c->code[i]))
 			return false;
-		*looking += looks(&u->c->code[i], pairs);
+		s->looking += looks(&u->c->code[i]);
+		s->stores += u->c->code[i].kind == K_ST && u->c->code[i].space == SPACE_SHARED;
 		*syncs += u->c->code[i].kind == K_WARPSYNC;
 	}
-	return *size <= (pairs ? SIDE_LONGEST : SIDE_LONGEST / 2);
+	return s->size <= SIDE_LONGEST;
 }
 
 /* What lies between b's branch and where all come together again, if it is short and without loops; its blocks are in order then. */
-static bool find_side(const struct guards *u, u32 b, bool pairs, struct side *s)
+static bool find_side(const struct guards *u, u32 b, struct side *s)
 {
-	u32 to[SIDE_BLOCKS + 2], ways[SIDE_BLOCKS + 2], n = 0, i, k, size = 0, looking = 0, syncs = 0, elses = 0;
+	u32 to[SIDE_BLOCKS + 2], ways[SIDE_BLOCKS + 2], n = 0, i, k, syncs = 0, elses = 0;
 	const struct block *bb = &u->g->b[b];
 
-	s->n = 0;
+	s->n = s->size = s->looking = s->stores = 0;
 	for (k = 0; k < 2; k++) {
 		to[n] = bb->succ[k];
 		ways[n++] = 1;
@@ -196,10 +194,10 @@ static bool find_side(const struct guards *u, u32 b, bool pairs, struct side *s)
 
 		for (i = 0; i < n && (to[i] == b || u->g->b[to[i]].npred != ways[i]); i++)
 			;
-		if (i == n || s->n == (pairs ? SIDE_BLOCKS : SIDE_BLOCKS / 2))
+		if (i == n || s->n == SIDE_BLOCKS)
 			return false;
 		x = to[i];
-		if (!is_sideways(u, x, pairs, &size, &looking, &syncs))
+		if (!is_sideways(u, x, s, &syncs))
 			return false;
 		s->b[s->n++] = x;
 		to[i] = to[--n];
@@ -224,7 +222,7 @@ static bool find_side(const struct guards *u, u32 b, bool pairs, struct side *s)
 		elses += x->nsucc == 2 && x->succ[0] != s->join && x->succ[1] != s->join;
 	}
 	/* __syncwarp() of both sides is one */
-	return n == 1 && looking && s->join != b && (syncs <= 1 || !elses);
+	return n == 1 && s->join != b && (syncs <= 1 || !elses);
 }
 
 /* reg (not): p and q, p OPND_NONE: q alone */
@@ -309,16 +307,20 @@ static bool sides(struct guards *u, u32 b)
 	struct block *bb = &u->g->b[b];
 	struct insn br = *guards_last(u, b);
 	struct side s = { .nways = 0 };
+	bool pairs, few;
 	u32 start, i;
 
 	if (br.kind != K_CBRA || (br.guard & OPND_CONST) || br.taken == br.fall || bb->end - bb->start > BLOCK_LONGEST || bb->nsucc != 2 ||
-	    u->left < BLOCK_LONGEST * 3 || (b && !bb->npred) || !find_side(u, b, true, &s) || !guards_varies(u, br.guard))
+	    u->left < BLOCK_LONGEST * 3 || (b && !bb->npred) || !find_side(u, b, &s) || !guards_varies(u, br.guard))
+		return false;
+	/* what partners store others look for in the next round */
+	pairs = (s.looking || s.stores) && guards_in_loop(u, b);
+	few = s.looking && s.n <= SIDE_BLOCKS / 2 && s.size <= SIDE_LONGEST / 2;
+	if (!pairs && !few)
 		return false;
 	if (!u->rank)
 		how_they_vary(u);
-	if (br.guard >= u->nregs || u->rank[br.guard] < RANK_PAIR)
-		return false;
-	if ((u->rank[br.guard] == RANK_LANE || !guards_in_loop(u, b)) && !find_side(u, b, false, &s))
+	if (br.guard >= u->nregs || u->rank[br.guard] < RANK_PAIR || (!few && u->rank[br.guard] == RANK_LANE))
 		return false;
 	start = guards_begin(u, b);
 	ways_of(u, &s, &br, OPND_NONE, false);

@@ -268,6 +268,14 @@ static bool conditional(const struct scomp *c, const u32 *def, u32 b, u8 *seen, 
 	return false;
 }
 
+/* The same, found out once: some is below 0 before. */
+static bool parts(const struct scomp *c, const u32 *def, u32 b, u8 *seen, u32 *stack, int *some)
+{
+	if (*some < 0)
+		*some = conditional(c, def, b, seen, stack);
+	return *some;
+}
+
 /*
  * May a store to the same variable, that not all lanes come to, follow pc, in block b, before lanes look at each other? at: pc is a load of this place. seen and
  * stack are for two.
@@ -476,25 +484,28 @@ bool s_order(struct scomp *c)
 	for (b = 0; (c->spec & SPEC_STEP) && b < s->nb; b++)
 		for (i = s->b[b].start; i < s->b[b].end; i++)
 			c->whole[i] = s->b[b].depth && c->code[i].kind == K_LD && (c->code[i].space == SPACE_GLOBAL || c->code[i].space == SPACE_GENERIC);
-	for (b = 0; b < s->nb; b++)
+	for (b = 0; b < s->nb; b++) {
+		int some = -1;          /* do not all lanes come to it? Not asked yet */
+
 		for (i = s->b[b].start; i < s->b[b].end; i++) {
 			struct insn *in = &c->code[i];
 			struct sval named;
 
 			if (in->kind == K_WARPSYNC && in->guard == OPND_NONE && in->o[2] != OPND_NONE && (in->o[2] & OPND_CONST) && !in->sub2) {
 				named = s_val(c, in->o[2], 0);
-				in->sub2 = named.cls == SC_SCALAR && !named.pat && !named.known && conditional(c, def, b, seen, stack) ? SHFL_WITHIN : 0;
+				in->sub2 = named.cls == SC_SCALAR && !named.pat && !named.known && parts(c, def, b, seen, stack, &some) ? SHFL_WITHIN : 0;
 			}
 			if (in->guard != OPND_NONE || s_sync(in))
 				continue;
-			if (candidate(in) && !s->b[b].depth && stores >= 2 && stores <= MOST && !conditional(c, def, b, seen, stack))
+			if (candidate(in) && !s->b[b].depth && stores >= 2 && stores <= MOST && !parts(c, def, b, seen, stack, &some))
 				c->whole[i] = another(c, def, b, i, root(c, def, in->o[4], STEPS), NOWHERE, seen, stack);
 			if (in->kind != K_LD || in->space != SPACE_SHARED || in->vec != 1 || loads >= MOST || (at = place(c, def, in)) == NOWHERE ||
-			    conditional(c, def, b, seen, stack))
+			    parts(c, def, b, seen, stack, &some))
 				continue;
 			loads++;
 			c->whole[i] = another(c, def, b, i, NOWHERE, at, seen, stack);
 		}
+	}
 	if (!s_neighbours(c, def, seen, stack))
 		return false;
 	/* once each, among volatile stores: in their order */
