@@ -102,7 +102,7 @@ static bool mark(struct sregister *r, bool wild)
 static void spread(struct scomp *c, bool (*makes)(const struct scomp *, const struct insn *), bool wild)
 {
 	bool more = true;
-	u32 i, k;
+	u32 i, k, o;
 
 	while (more) {
 		more = false;
@@ -111,12 +111,9 @@ static void spread(struct scomp *c, bool (*makes)(const struct scomp *, const st
 
 			if (!makes(c, in))
 				continue;
-			for (k = 0; k < 6; k++)
-				if ((in->def >> k & 1) && in->o[k] != OPND_NONE && !(in->o[k] & OPND_CONST) && c->r[in->o[k]].v.cls != SC_SCALAR)
-					more |= mark(&c->r[in->o[k]], wild);
-			for (k = 0; in->kind == K_CALL && k < in->u.call->nrets; k++)
-				if (in->u.call->rets[k].is_reg)
-					more |= mark(&c->r[in->u.call->rets[k].opnd], wild);
+			for (k = 0; (o = s_next_def(in, &k)) != OPND_NONE;)
+				if (c->r[o].v.cls != SC_SCALAR)
+					more |= mark(&c->r[o], wild);
 		}
 	}
 }

@@ -60,15 +60,10 @@ static void dirty(u64 *set, u32 o)
 
 static void written(u64 *set, const struct insn *in)
 {
-	u32 k;
+	u32 k = 0, o;
 
-	for (k = 0; k < 6; k++)
-		if (in->def >> k & 1)
-			dirty(set, in->o[k]);
-	if (in->kind == K_CALL)
-		for (k = 0; k < in->u.call->nrets; k++)
-			if (in->u.call->rets[k].is_reg)
-				dirty(set, in->u.call->rets[k].opnd);
+	while ((o = s_next_def(in, &k)) != OPND_NONE)
+		dirty(set, o);
 }
 
 static void clean_in(const struct scomp *c, const struct sblock *b, u32 pc, u64 *set)

@@ -266,23 +266,19 @@ void s_find_own(struct look *l)
 {
 	const struct scomp *c = l->c;
 	bool more = true;
-	u32 i, k;
+	u32 i, k, o;
 
 	while (more) {
 		more = false;
 		for (i = 0; i < c->n; i++) {
 			const struct insn *in = &c->code[i];
-			bool own = in->def && makes_own(l, in), numbered = in->def && makes_numbered(l, in);
+			bool own = in->kind == K_CALL || (in->def && makes_own(l, in)), numbered = in->def && makes_numbered(l, in);
 
-			for (k = 0; k < 6 && (own || numbered); k++)
-				if ((in->def >> k & 1) && in->o[k] != OPND_NONE && !(in->o[k] & OPND_CONST)) {
-					more |= own > l->own[in->o[k]] || numbered > l->numbered[in->o[k]];
-					l->own[in->o[k]] |= own;
-					l->numbered[in->o[k]] |= numbered;
-				}
-			for (k = 0; in->kind == K_CALL && k < in->u.call->nrets; k++)
-				if (in->u.call->rets[k].is_reg && !l->own[in->u.call->rets[k].opnd])
-					l->own[in->u.call->rets[k].opnd] = more = true;
+			for (k = 0; (own || numbered) && (o = s_next_def(in, &k)) != OPND_NONE;) {
+				more |= own > l->own[o] || numbered > l->numbered[o];
+				l->own[o] |= own;
+				l->numbered[o] |= numbered;
+			}
 		}
 	}
 }

@@ -525,4 +525,16 @@ void s_guard_end(struct scomp *c, const u32 skip[2], u32 mx);
 bool s_native(struct scomp *c, const struct insn *in);   /* code for it; false: there is none */
 struct jit *strip_compile(struct func *fn, u32 spec, u32 most);  /* most: bytes of a private area that vectors may take it to */
 
+/* The registers that in writes, one after the other, a call's results behind the others; *k: 0 before the first one. OPND_NONE: there are no more. */
+static inline u32 s_next_def(const struct insn *in, u32 *k)
+{
+	for (; *k < 6; ++*k)
+		if ((in->def >> *k & 1) && in->o[*k] != OPND_NONE && !(in->o[*k] & OPND_CONST))
+			return in->o[(*k)++];
+	for (; in->kind == K_CALL && *k - 6 < in->u.call->nrets; ++*k)
+		if (in->u.call->rets[*k - 6].is_reg)
+			return in->u.call->rets[(*k)++ - 6].opnd;
+	return OPND_NONE;
+}
+
 #endif
