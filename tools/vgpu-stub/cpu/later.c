@@ -288,8 +288,7 @@ static bool in_step(const struct insn *in)
 /* Accesses in block b that come behind others' of their own warp */
 static void strips_in_step(struct later *l, struct insn *code, u32 b, u32 *pairs)
 {
-	u32 open[MOST_OPEN], n = 0, matrix = l->rows[b], i, k;
-	const struct insn *from;
+	u32 open[MOST_OPEN], n = 0, i, k;
 	struct places p, q;
 	bool known, whole;
 
@@ -300,16 +299,9 @@ static void strips_in_step(struct later *l, struct insn *code, u32 b, u32 *pairs
 		struct insn *in = &code[k];
 
 		if (in_step(in))
-			n = matrix = 0;
-		/* a row of ldmatrix, which the hardware reads for all lanes before any of them goes on; where is not asked */
-		if (in->kind == K_LD && (from = later_maker(l, in->o[4], &i)) && from->kind == K_TENSOR)
-			matrix = 1;
+			n = 0;
 		if ((in->kind != K_LD && in->kind != K_ST) || in->space != SPACE_SHARED)
 			continue;
-		if (matrix && in->kind == K_ST && in->guard == OPND_NONE) {
-			in->flags |= INF_ONCE;
-			n = matrix = 0;
-		}
 		for (i = 0, known = false; whole && i < n && !(in->flags & (INF_ONCE | INF_SYNC)) && in->guard == OPND_NONE && *pairs < MOST_STEPS; i++) {
 			const struct insn *before = &code[open[i]];
 
@@ -328,8 +320,6 @@ static void strips_in_step(struct later *l, struct insn *code, u32 b, u32 *pairs
 		if (n < MOST_OPEN)
 			open[n++] = k;
 	}
-	for (i = 0; matrix && i < l->g->b[b].nsucc; i++)
-		l->rows[l->g->b[b].succ[i]] = 1;
 }
 
 /* Has each warp its place, which `in`, in block b, writes and other warps may have read? */
@@ -523,8 +513,6 @@ void leaders_later(struct cfg *g)
 	g->bar = cneed(c, pool_alloc(&c->pool, (c->ncode + 1) * sizeof(u32)));
 	memset(g->bar, 0, (c->ncode + 1) * sizeof(u32));
 	memset(l.def, 0, c->nregs * sizeof(u32));
-	l.rows = cneed(c, pool_alloc(&c->pool, g->nb + 1));
-	memset(l.rows, 0, g->nb);
 	memset(l.busy, 0, c->nregs);
 	memset(l.block, 0xff, c->ncode * sizeof(u32));
 	memset(l.more, 0, 6 * c->ncode * sizeof(u32));

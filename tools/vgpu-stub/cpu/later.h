@@ -21,7 +21,6 @@ struct later {
 	u32 *asked;             /* how many registers, for one place or branch */
 	u8 *busy;               /* by register: it is being asked about; a pointer that a loop steps on depends on itself */
 	u32 *pred;              /* by block: the only block before it, NO_PC: several or none */
-	u8 *rows;               /* by block: ldmatrix may have read right before it */
 	u8 *to;                 /* by block: a way leads from its end to the write, past no barrier; a bit for each width of the block (widths[]) */
 	u8 *not[2];             /* by block: widths in which its branch is not taken; is taken */
 	u32 to_block;           /* ... to this block's start; NO_PC: none yet */

@@ -95,8 +95,7 @@ static bool lane(const struct scomp *c, const struct insn *in, u32 pc, u32 depth
 	}
 }
 
-/* What is done once a launch (uniform.c) and makes o; NULL: nothing is */
-static const struct insn *made_once(const struct scomp *c, u32 o)
+const struct insn *s_made_once(const struct scomp *c, u32 o)
 {
 	const struct func *fn = c->fn;
 	u32 i;
@@ -121,7 +120,7 @@ static bool bound(const struct scomp *c, u32 o, u8 w, u32 pc, u32 depth, u64 *ma
 	if (o == OPND_NONE || depth == DEPTH)
 		return false;
 	if (o & OPND_CONST) {
-		in = made_once(c, o);
+		in = s_made_once(c, o);
 	} else {
 		pc = made_at(c, o, pc);
 		in = pc == NO_PC ? NULL : &c->code[pc];

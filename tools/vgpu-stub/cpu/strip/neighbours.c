@@ -219,9 +219,12 @@ static void access_of(struct look *l, u32 pc, u32 block, struct access *x)
 	l->user = pc;
 	x->known = in->imm == (s32)in->imm && s_spot_of(l, in->o[4], 2 * STEPS, &x->at);
 	x->at.k += in->imm;
+	/* the warp's first, and lanes' numbers: a place of each one's own, from somewhere of the warp's on */
+	x->at.fixed |= x->at.first && x->at.step;
+	x->at.first &= !x->at.step;
 	x->numbered = in->o[4] != OPND_NONE && (in->o[4] & OPND_CONST ? s_is_own(l, in->o[4]) : l->numbered[in->o[4]]);
 	x->scattered = !x->known && !x->numbered && in->o[4] != OPND_NONE && s_is_own(l, in->o[4]);
-	x->base = l->space == SPACE_SHARED ? s_variable_at(l, s_known_of(l, in->o[4], 2 * STEPS) + (in->imm > 0 && in->imm <= INT32_MAX ? in->imm : 0)) : s_pointer_of(l, in->o[4], 2 * STEPS);
+	x->base = l->space == SPACE_SHARED ? s_variable_of(l, in->o[4], in->imm) : s_pointer_of(l, in->o[4], 2 * STEPS);
 }
 
 struct stores { struct access *st; u32 n, at; };

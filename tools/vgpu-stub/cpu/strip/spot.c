@@ -59,6 +59,20 @@ static const struct insn *maker(const struct look *l, u32 o)
 	return NULL;
 }
 
+/* The same of what is done once a launch, too; user: where its own operands are asked for */
+static const struct insn *made(const struct look *l, u32 o, u32 *user)
+{
+	const struct insn *in;
+
+	if (o != OPND_NONE && (o & OPND_CONST)) {
+		*user = l->c->n;
+		return s_made_once(l->c, o);
+	}
+	in = maker(l, o);
+	*user = in ? (u32)(in - l->c->code) : l->c->n;
+	return in;
+}
+
 bool s_is_own(const struct look *l, u32 o)
 {
 	struct sval v;
@@ -164,7 +178,7 @@ bool s_spot_of(struct look *l, u32 o, u32 steps, struct spot *a)
 {
 	const struct insn *in;
 	struct sval v;
-	u32 user;
+	u32 user, of;
 	bool sum;
 
 	memset(a, 0, sizeof(*a));
@@ -173,9 +187,10 @@ bool s_spot_of(struct look *l, u32 o, u32 steps, struct spot *a)
 	if (o & OPND_CONST) {
 		v = s_val(l->c, o, 0);
 		a->k = (s32)(u32)v.k;
-		return v.known || spot_vague(l, o, a);
+		if (v.known)
+			return true;
 	}
-	in = steps ? maker(l, o) : NULL;
+	in = steps ? made(l, o, &of) : NULL;
 	if (!in)
 		return spot_vague(l, o, a);
 	if (in->kind == K_SREG && (spec_sreg(l->c->spec, in->sub) == SR_TID_X || in->sub == SR_LANEID)) {
@@ -191,7 +206,7 @@ bool s_spot_of(struct look *l, u32 o, u32 steps, struct spot *a)
 		return a->named = true;
 	}
 	user = l->user;
-	l->user = (u32)(in - l->c->code);
+	l->user = of;
 	sum = in->kind == K_LANE && spot_sum(l, in, steps - 1, a);
 	l->user = user;
 	return sum || spot_vague(l, o, a);
@@ -283,35 +298,8 @@ void s_find_own(struct look *l)
 	}
 }
 
-/* What is known of a sum */
-s64 s_known_of(struct look *l, u32 o, u32 steps)
-{
-	const struct insn *in;
-	u32 k, n, user;
-	struct sval v;
-	s64 sum = 0;
-
-	if (o == OPND_NONE)
-		return 0;
-	if (o & OPND_CONST) {
-		v = s_val(l->c, o, 0);
-		return v.known ? (s32)(u32)v.k : 0;
-	}
-	in = steps ? maker(l, o) : NULL;
-	if (!in || in->kind != K_LANE || (in->lop != LOP_ADD && in->lop != LOP_MOV && in->lop != LOP_MAD && in->lop != LOP_CVT_SEXT && in->lop != LOP_CVT_TRUNC))
-		return in && in->kind == K_LADDR ? in->imm : 0;
-	k = in->lop == LOP_MAD ? 3 : 1;
-	n = in->lop == LOP_ADD ? 2 : k;
-	user = l->user;
-	l->user = (u32)(in - l->c->code);
-	for (; k <= n; k++)
-		sum += s_known_of(l, in->o[k], steps - 1);
-	l->user = user;
-	return sum;
-}
-
 /* Which of the kernel's variables that is in, if others' are not added to it */
-u64 s_variable_at(const struct look *l, s64 at)
+static u64 variable_at(const struct look *l, s64 at)
 {
 	const struct jit_src *s = l->c->s;
 	u64 v = NOWHERE;
@@ -323,18 +311,115 @@ u64 s_variable_at(const struct look *l, s64 at)
 	return v;
 }
 
+/* The constants of a sum; open: with something that may be a variable's address for all that is known. */
+struct sum { s64 k; bool open; };
+
+static struct sum sum_of(struct look *l, u32 o, u32 steps);
+
+static struct sum made_by(struct look *l, const struct insn *in, u32 of, u32 steps)
+{
+	struct sum a = { 0 }, b;
+	u32 k, n, user = l->user;
+
+	if (in->kind == K_LADDR)
+		return (struct sum){ .k = in->imm };
+	if (in->kind != K_LANE || (in->lop != LOP_ADD && in->lop != LOP_MOV && in->lop != LOP_MAD && in->lop != LOP_CVT_SEXT && in->lop != LOP_CVT_TRUNC))
+		return (struct sum){ .open = in->kind == K_LD || in->kind == K_CALL || (in->kind == K_LANE && in->lop == LOP_SELP) };
+	k = in->lop == LOP_MAD ? 3 : 1;
+	n = in->lop == LOP_ADD ? 2 : k;
+	l->user = of;
+	for (; k <= n; k++) {
+		b = sum_of(l, in->o[k], steps - 1);
+		a.k += b.k;
+		a.open |= b.open;
+	}
+	l->user = user;
+	return a;
+}
+
+/* Does it add a step to o, and not o to a variable's address? */
+static bool steps_on(const struct look *l, const struct insn *in, u32 o)
+{
+	const struct jit_src *s = l->c->s;
+	struct sval v;
+	u32 i, by;
+
+	if (in->kind != K_LANE || (in->lop != LOP_ADD && in->lop != LOP_SUB))
+		return false;
+	by = in->o[1] == o ? in->o[2] : in->lop == LOP_ADD && in->o[2] == o ? in->o[1] : OPND_NONE;
+	if (by == OPND_NONE)
+		return false;
+	v = s_val(l->c, by, 0);
+	for (i = 0; i < s->nshared && in->lop == LOP_ADD && v.known && v.k; i++)
+		if (s->shared_at[i] == (u32)v.k)
+			return false;
+	return true;
+}
+
+/* Of a register of several definitions, without those that add to what it is: are all in one variable? */
+static struct sum of_several(struct look *l, u32 o, u32 steps)
+{
+	const struct scomp *c = l->c;
+	struct sum a = { .open = true }, b;
+	u32 i, k, d;
+
+	for (i = 0; i < c->n && l->left; i++, l->left--) {
+		const struct insn *in = &c->code[i];
+
+		for (k = 0; (d = s_next_def(in, &k)) != OPND_NONE && d != o;)
+			;
+		if (d != o || steps_on(l, in, o))
+			continue;
+		b = made_by(l, in, i, steps);
+		if (b.open || (!a.open && variable_at(l, a.k) != variable_at(l, b.k)))
+			return (struct sum){ .open = true };
+		a = b;
+	}
+	return a;
+}
+
+static struct sum sum_of(struct look *l, u32 o, u32 steps)
+{
+	const struct insn *in;
+	struct sval v;
+	u32 of;
+
+	if (o == OPND_NONE)
+		return (struct sum){ 0 };
+	v = s_val(l->c, o, 0);
+	if ((o & OPND_CONST) && v.known)
+		return (struct sum){ .k = (s32)(u32)v.k };
+	if (!steps)
+		return (struct sum){ .open = true };
+	in = made(l, o, &of);
+	if (in)
+		return made_by(l, in, of, steps);
+	return !(o & OPND_CONST) && l->def[o] == NO_PC - 1 && steps > STEPS ? of_several(l, o, STEPS) : (struct sum){ .open = true };
+}
+
+u64 s_variable_of(struct look *l, u32 o, s64 imm)
+{
+	struct sum a = sum_of(l, o, 2 * STEPS);
+
+	return a.open && !a.k ? NOWHERE : variable_at(l, a.k + (imm > 0 && imm <= INT32_MAX ? imm : 0));
+}
+
 /* In global memory: the pointer to which something is added. */
 u64 s_pointer_of(struct look *l, u32 o, u32 steps)
 {
 	const struct insn *in;
-	u32 k, n, user;
+	u32 k, n, of, user;
 	u64 a;
 
 	if (o == OPND_NONE)
 		return NOWHERE;
-	if (o & OPND_CONST)
-		return s_is_own(l, o) || s_val(l->c, o, 1).known ? NOWHERE : o;
-	in = steps ? maker(l, o) : NULL;
+	in = steps ? made(l, o, &of) : NULL;
+	if (o & OPND_CONST) {
+		if (s_is_own(l, o) || s_val(l->c, o, 1).known)
+			return NOWHERE;
+		if (!in)
+			return o;
+	}
 	if (!in || in->kind == K_LDPARAM)
 		return in ? o : NOWHERE;
 	if (in->kind != K_CVTA && (in->kind != K_LANE || (in->lop != LOP_ADD && in->lop != LOP_MOV && in->lop != LOP_MADWIDE)))
@@ -342,7 +427,7 @@ u64 s_pointer_of(struct look *l, u32 o, u32 steps)
 	k = in->kind == K_LANE && in->lop == LOP_MADWIDE ? 3 : 1;
 	n = in->kind == K_LANE && in->lop == LOP_ADD ? 2 : k;
 	user = l->user;
-	l->user = (u32)(in - l->c->code);
+	l->user = of;
 	for (a = NOWHERE; k <= n && a == NOWHERE; k++)
 		a = s_pointer_of(l, in->o[k], steps - 1);
 	l->user = user;

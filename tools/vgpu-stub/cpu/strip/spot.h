@@ -44,8 +44,7 @@ u32 s_block_of(const struct look *l, u32 pc);
 bool s_is_own(const struct look *l, u32 o);             /* have lanes their own there? After s_find_own() */
 void s_find_own(struct look *l);
 bool s_spot_of(struct look *l, u32 o, u32 steps, struct spot *a);      /* of what l->user has as o. false: it is a lane's own, no more is known */
-s64 s_known_of(struct look *l, u32 o, u32 steps);       /* the constants of a sum */
-u64 s_variable_at(const struct look *l, s64 at);        /* the kernel's variable in shared memory that this is in; NOWHERE */
+u64 s_variable_of(struct look *l, u32 o, s64 imm);      /* the kernel's variable in shared memory that o + imm is in; NOWHERE: not known */
 u64 s_pointer_of(struct look *l, u32 o, u32 steps);     /* what is added to in global memory; NOWHERE */
 
 #endif

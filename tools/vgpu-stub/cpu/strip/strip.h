@@ -472,6 +472,7 @@ void s_index_part(struct scomp *c, const struct sindex *s, u32 part, int d, int 
 
 /* bound.c */
 bool s_made_small(const struct scomp *c, u32 o);       /* what is made once a launch: small numbers in all lanes, far from where 32 bits wrap */
+const struct insn *s_made_once(const struct scomp *c, u32 o);    /* what is done once a launch (uniform.c) and makes o; NULL: nothing is */
 bool s_bounded(const struct scomp *c, const struct insn *in, u32 *base, u64 *max);
 
 /* quad.c: words side by side */
