@@ -394,6 +394,7 @@ void warp_shfl(struct frame *f, const struct insn *in, u32 m);
 void warp_vote(struct frame *f, const struct insn *in, u32 m);
 void warp_match(struct frame *f, const struct insn *in, u32 m);
 u32 warp_match_one(const struct insn *in, u32 *d, const void *a, u32 who, u32 g);
+u32 warp_by_lane(const struct insn *in, u32 *d, const void *a, const u32 *masks, u32 m);
 void warp_redux(struct frame *f, const struct insn *in, u32 m);
 void warp_tensor(struct frame *f, const struct insn *in, u32 m);
 u32 tensor_group(const struct insn *in, u32 most);

@@ -38,16 +38,58 @@ void j_put_bits(struct jcomp *c, u32 o)
 	g_store(a, 0, old, RAX);
 }
 
+static bool by_name(const struct jcomp *c, const struct insn *in) { return in->o[2] != OPND_NONE && jit_val(c, in->o[2], 0).cls != JC_UNI; }
+
+static void to_lanes(struct jcomp *c, u32 o, u8 w, s32 at)
+{
+	u32 p;
+
+	for (p = 0; p < (w ? 4u : 2u); p++)
+		ev(&c->a, V_MOVA32_ST, jv_obs(c, o, w, p, 0), 0, rm_mem(RBX, at + 64 * (s32)p));
+}
+
+static void from_result(struct jcomp *c, u32 o)
+{
+	u32 p;
+
+	for (p = 0; p < 2; p++) {
+		ev(&c->a, V_MOVA32, 0, 0, rm_mem(RBX, JP_RESULT + 64 * (s32)p));
+		jv_put(c, o, p, 0);
+	}
+}
+
+/* Each lane names its members, as those of a tile do. By a C function. o: the register that is looked at */
+static bool by_lane(struct jcomp *c, const struct insn *in, u32 o)
+{
+	struct as *a = &c->a;
+
+	if (in->guard != OPND_NONE || c->r[in->o[0]].cls != JC_VARY || c->r[in->o[0]].w)
+		return false;
+	to_lanes(c, o, in->kind == K_MATCH && in->aw, JP_LANES);
+	to_lanes(c, in->o[2], 0, JP_WIDE);
+	jit_call_keep(c);       /* before arguments take the place of scalars */
+	g_load(a, 0, R8, PM(m));
+	g_lea(a, 1, RCX, rm_mem(RBX, JP_WIDE));
+	g_movi(a, RDI, (u64)(uintptr_t)&c->fn->code[c->pc]);
+	g_lea(a, 1, RSI, rm_mem(RBX, JP_RESULT));
+	g_lea(a, 1, RDX, rm_mem(RBX, JP_LANES));
+	jit_call_done(c, (u64)(uintptr_t)warp_by_lane);
+	if (in->kind == K_MATCH && in->o[1] != OPND_NONE)
+		j_put_bits(c, in->o[1]);
+	from_result(c, in->o[0]);
+	return true;
+}
+
 /* By a C function: each lane's number against all others'. */
 bool jit_match(struct jcomp *c, const struct insn *in)
 {
 	struct as *a = &c->a;
-	u32 p;
 
 	if (c->r[in->o[0]].cls != JC_VARY || c->r[in->o[0]].w || (in->o[1] != OPND_NONE && c->r[in->o[1]].cls != JC_VARY))
 		return false;
-	for (p = 0; p < (in->aw ? 4u : 2u); p++)
-		ev(a, V_MOVA32_ST, jv_obs(c, in->o[3], in->aw, p, 0), 0, rm_mem(RBX, (s32)(JP_LANES + 64 * p)));
+	if (by_name(c, in))
+		return by_lane(c, in, in->o[3]);
+	to_lanes(c, in->o[3], in->aw, JP_LANES);
 	if (!members(c, in))
 		return false;
 	jit_call_keep(c);       /* before arguments take the place of scalars */
@@ -59,10 +101,7 @@ bool jit_match(struct jcomp *c, const struct insn *in)
 	jit_call_done(c, (u64)(uintptr_t)warp_match_one);
 	if (in->o[1] != OPND_NONE)
 		j_put_bits(c, in->o[1]);
-	for (p = 0; p < 2; p++) {
-		ev(a, V_MOVA32, 0, 0, rm_mem(RBX, (s32)(JP_RESULT + 64 * p)));
-		jv_put(c, in->o[0], p, 0);
-	}
+	from_result(c, in->o[0]);
 	return true;
 }
 
@@ -73,6 +112,8 @@ bool jit_redux(struct jcomp *c, const struct insn *in)
 	struct as *a = &c->a;
 	int x;
 
+	if (by_name(c, in) && in->size != 8)
+		return by_lane(c, in, in->o[1]);
 	if (!op || in->size == 8 || c->r[in->o[0]].cls != JC_UNI || c->r[in->o[0]].w || !members(c, in))
 		return false;
 	g_alu(a, 0, G_OR, RAX, rm_reg(RAX));

@@ -16,21 +16,56 @@ void j_need_all(struct jcomp *c)
 	j_leave_if(c, CC_NE, j_exit(c, JX_LEAVE, c->pc, 0));
 }
 
+/* Both halves' bits, in k6 and k7 */
+static void all_bits(struct as *a, int to)
+{
+	k_unpckwd(a, 7, 7, 6);
+	k_to(a, to, 7);
+}
+
+/* Each lane names its members, as those of a tile do: are there such as live, and are not here? */
+static void need_by_lane(struct jcomp *c, const struct insn *in)
+{
+	enum { AWAY = 4, X = 5 };
+	struct as *a = &c->a;
+	int x[2];
+	u32 p, none;
+
+	for (p = 0; p < 2; p++)
+		x[p] = jv_obs(c, in->o[2], 0, p, X + (int)p);
+	g_load(a, 0, RCX, PM(m));
+	g_not(a, 0, RCX);
+	g_alu(a, 0, G_AND, RCX, rm_mem(R13, (s32)offsetof(struct frame, lanes)));
+	none = g_jcc(a, CC_E);
+	ev(a, V_PBCASTD_R, AWAY, 0, rm_reg(RCX));
+	/* k6 is jv_mask()'s */
+	for (p = 0; p < 2; p++)
+		ev_k(a, V_PTESTMD, 7 - (int)p, x[p], rm_reg(AWAY), jv_mask(c, 0, p), 0);
+	all_bits(a, RAX);
+	g_alu(a, 0, G_OR, RAX, rm_reg(RAX));
+	j_leave_if(c, CC_NE, j_exit(c, JX_LEAVE, c->pc, 0));
+	g_here(a, none);
+}
+
 /*
- * The same where the instruction names its members, all lanes the same ones: those of them that live. Who else runs or waits
+ * The same where the instruction names its members: those of them that live. Who else runs or waits
  * in a region does not matter.
  */
 void j_need_members(struct jcomp *c, const struct insn *in)
 {
-	struct jval mask = { .cls = JC_VARY };
+	struct jval mask = { .cls = JC_UNI, .known = true, .k = ~0u };
 	struct as *a = &c->a;
 
 	if (c->full)
 		return;
 	if (in->o[2] != OPND_NONE)
 		mask = jit_val(c, in->o[2], 0);
-	if (c->all_here || mask.cls != JC_UNI || (mask.known && (u32)mask.k == ~0u)) {
+	if (c->all_here || (mask.cls == JC_UNI && mask.known && (u32)mask.k == ~0u)) {
 		j_need_all(c);
+		return;
+	}
+	if (mask.cls != JC_UNI) {
+		need_by_lane(c, in);
 		return;
 	}
 	g_load(a, 0, RCX, PM(m));
@@ -216,13 +251,6 @@ bool jit_shfl(struct jcomp *c, const struct insn *in)
 		j_put_bits(c, in->o[1]);
 	}
 	return true;
-}
-
-/* Both halves' bits, in k6 and k7 */
-static void all_bits(struct as *a, int to)
-{
-	k_unpckwd(a, 7, 7, 6);
-	k_to(a, to, 7);
 }
 
 /* Each lane names its members, as those of a tile of 16 do: its answer is theirs. */

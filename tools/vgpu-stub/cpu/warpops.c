@@ -23,23 +23,23 @@ static void put_pred(struct frame *f, u32 o, u32 v, u32 m)
  * tiles each their own; every lane's answer is its group's. The lanes that answer leaves *rest and is *who; returned: those
  * of their members that are here. Without a mask, all are.
  */
-static u32 next_group(const struct frame *f, const struct insn *in, u32 m, u32 *rest, u32 *who)
+static u32 next_group(const u32 *masks, u32 m, u32 *rest, u32 *who)
 {
-	const u32 *mask;
 	u32 same = 0, first = (u32)__builtin_ctz(*rest), l;
 
-	if (in->o[2] == OPND_NONE) {
+	if (!masks) {
 		*who = *rest;
 		*rest = 0;
 		return m;
 	}
-	mask = opnd(f, in->o[2]);
 	for (l = 0; l < LANES; l++)
-		same |= (u32)(mask[l] == mask[first]) << l;
+		same |= (u32)(masks[l] == masks[first]) << l;
 	*who = same & *rest;
 	*rest &= ~same;
-	return m & mask[first];
+	return m & masks[first];
 }
+
+static const u32 *masks_of(const struct frame *f, const struct insn *in) { return in->o[2] == OPND_NONE ? NULL : opnd(f, in->o[2]); }
 
 static void put_lanes(struct frame *f, u32 o, u32 v, u32 m)
 {
@@ -119,11 +119,12 @@ void warp_shfl(struct frame *f, const struct insn *in, u32 m)
 void warp_vote(struct frame *f, const struct insn *in, u32 m)
 {
 	u32 p = *(u32 *)opnd(f, in->o[1]), rest = m, who, g, v, r;
+	const u32 *masks = masks_of(f, in);
 
 	if (in->flags & INF_CNEG)
 		p = ~p;
 	while (rest) {
-		g = next_group(f, in, m, &rest, &who);
+		g = next_group(masks, m, &rest, &who);
 		v = p & g;
 		r = 0;
 		switch (in->sub) {
@@ -197,23 +198,6 @@ u32 warp_match_one(const struct insn *in, u32 *d, const void *a, u32 who, u32 g)
 	return match_group(in, d, same, g, who);
 }
 
-/* match, and elect (sub 0) */
-void warp_match(struct frame *f, const struct insn *in, u32 m)
-{
-	_Alignas(64) u32 same[LANES], d[LANES];
-	u32 rest = m, who, g, p;
-
-	if (in->sub)
-		alike(in, same, opnd(f, in->o[3]));
-	while (rest) {
-		g = next_group(f, in, m, &rest, &who);
-		p = match_group(in, d, same, g, who);
-		if (in->o[1] != OPND_NONE)
-			put_pred(f, in->o[1], p, who);
-		lanes_get()->row32(opnd(f, in->o[0]), d, who);
-	}
-}
-
 /* .f32: NaNs are passed over, or with .NaN are the answer; -0 is less than +0 (PTX ISA 9.7.13.10, and min and max there) */
 static u32 redux_float(const struct insn *in, const u32 *a, u32 g)
 {
@@ -261,19 +245,42 @@ static u32 redux(const struct insn *in, const u32 *a, u32 g)
 	return r;
 }
 
+/* match, elect (sub 0 of match) and redux for lanes m, each with the members that it names. d has a place for each lane, and is not a; returned: the predicate's bits. */
+u32 warp_by_lane(const struct insn *in, u32 *d, const void *a, const u32 *masks, u32 m)
+{
+	_Alignas(64) u32 same[LANES];
+	u32 rest = m, p = 0, who, g, v;
+
+	if (in->kind == K_MATCH && in->sub)
+		alike(in, same, a);
+	while (rest) {
+		g = next_group(masks, m, &rest, &who);
+		if (in->kind == K_MATCH) {
+			p |= match_group(in, d, same, g, who) & who;
+			continue;
+		}
+		for (v = redux(in, a, g ? g : who); who; who &= who - 1)
+			d[__builtin_ctz(who)] = v;
+	}
+	return p;
+}
+
+void warp_match(struct frame *f, const struct insn *in, u32 m)
+{
+	_Alignas(64) u32 d[LANES];
+	u32 p = warp_by_lane(in, d, opnd(f, in->o[3]), masks_of(f, in), m);
+
+	if (in->o[1] != OPND_NONE)
+		put_pred(f, in->o[1], p, m);
+	lanes_get()->row32(opnd(f, in->o[0]), d, m);
+}
+
 void warp_redux(struct frame *f, const struct insn *in, u32 m)
 {
-	const u32 *a = opnd(f, in->o[1]);
-	u32 rest = m, who, g, i, n = 0, v[LANES], of[LANES];
+	_Alignas(64) u32 d[LANES];
 
-	/* the destination may be the source: all sums first */
-	while (rest) {
-		g = next_group(f, in, m, &rest, &who);
-		v[n] = redux(in, a, g ? g : who);
-		of[n++] = who;
-	}
-	for (i = 0; i < n; i++)
-		put_lanes(f, in->o[0], v[i], of[i]);
+	warp_by_lane(in, d, opnd(f, in->o[1]), masks_of(f, in), m);
+	lanes_get()->row32(opnd(f, in->o[0]), d, m);
 }
 
 void lane_lop3(struct frame *f, const struct insn *in, u32 m)
