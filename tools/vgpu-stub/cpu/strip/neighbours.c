@@ -9,7 +9,8 @@
  *   such a load to the store behind it, and was stopped there, would have others read what it has stored.
  *
  * - what lanes store to places that they have read somewhere, or by ballots (a warp that puts its keys into order);
- * - what lanes look at before others store there: an element that a row is divided by, and is of that row (Gauss and Jordan's); neighbours' that are added.
+ * - what lanes look at before others store there: an element that a row is divided by, and is of that row (Gauss and Jordan's); neighbours' that are added;
+ * - a word that all look at, or a place of each one's own, where lanes store by their numbers in ways that say nothing here (argon2's blocks, permuted by a parameter).
  *
  * Where a thread has a row, or a column, of its own no other looks: an address that is step * tid and something that is the same for all. Nor does it where a
  * lane has just stored, or stores next: pairs that change places.
@@ -140,6 +141,9 @@ static bool own_and_others(const struct look *l, const struct access *st, const 
 	return before ? of_earlier(l, st, x) : same_steps(s, t) && !s->vague && !t->vague && lands(s, &l->c->code[st->pc], &l->c->code[x->pc], far) && s->step > 0 && far < LANES * s->step && far > -LANES * s->step;
 }
 
+/* Do lanes store by their numbers in ways that say nothing here, and does the load look at one place for all of them, or at one of each that is known? */
+static bool somewhere(const struct access *st, const struct access *x) { return st->numbered && x->known && !x->at.first && (!by_number(&x->at) || !x->at.vague); }
+
 /* Does the load, by x, look at what another lane stores by st? past: that does not come to the store. */
 static bool sees(const struct look *l, const struct access *st, const struct access *x, bool past)
 {
@@ -155,7 +159,7 @@ static bool sees(const struct look *l, const struct access *st, const struct acc
 	if (store->kind == K_ATOM && st->base != NOWHERE && st->base == x->base)
 		return !(st->known && x->known && by_number(s) && same_steps(s, t) && !far) && (load->kind != K_ATOM || (load->o[0] != OPND_NONE && load->sub != store->sub));
 	if (!st->known)
-		return (st->some && past) || (st->scattered && !st->some && x->numbered && !changes(l, load));
+		return (st->some && past) || (!st->some && (somewhere(st, x) || (st->scattered && x->numbered && !changes(l, load))));
 	if (same_place(store, load) && s_is_own(l, load->o[4]))
 		return false;
 	if (x->known && s->named && t->named && s->var != t->var)
@@ -241,7 +245,7 @@ static bool behind_store(struct look *l, u32 pc, u32 block, void *with)
 	if (!sees(l, st, x, l->past[block]))
 		return false;
 	/* a thread's own numbers lie there, too: it stores them itself */
-	for (k = 0; k < all->n && x->known && x->at.step; k++)
+	for (k = 0; k < all->n && x->known && x->at.step && (st->known || !st->numbered); k++)
 		if (all->st[k].known && all->st[k].at.var == x->at.var && all->st[k].at.step == x->at.step && all->st[k].at.k == x->at.k && !all->st[k].at.vague && !x->at.vague)
 			return false;
 	l->c->whole[pc] = l->any = true;
@@ -281,7 +285,7 @@ static bool overwrites(struct look *l, const struct access *x, const struct acce
 	if (store->kind == K_ATOM && st->base != NOWHERE && st->base == x->base)
 		return !(st->known && x->known && by_number(s) && same_steps(s, t) && !far);
 	if (!st->known)
-		return st->scattered && all && x->numbered && !changes(l, load);
+		return all && (somewhere(st, x) || (st->scattered && x->numbered && !changes(l, load)));
 	/* a leader's word, looked at by all before */
 	if (!by_number(s) || s->first)
 		return !all && x->known && !by_number(t) && !s->vague && !t->vague && s->fixed == t->fixed && s->var == t->var && !far;
