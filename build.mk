@@ -609,6 +609,7 @@ src_apart   := $(CPU)
 lib_apart   := $(STUB_LIBS)
 src_trial   := $(CPU)
 lib_trial   := $(STUB_LIBS)
+src_race    := tools/vgpu-stub/cpu/race.c
 src_sandbox := tools/vgpu-stub/ctx_sandbox.c
 src_wait    := agent/wait.c agent/cpu.c
 src_core_alloc := libcuda-lite/core/extents.c

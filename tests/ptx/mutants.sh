@@ -195,7 +195,7 @@ kernels() {
 
 cases() {
 	local d=$1 out p
-	for p in alone solo tally near; do
+	for p in alone solo tally near race; do
 		program "$d" $p
 		out=$(ulimit -t 60; timeout 300 "$d/$p" 2>&1) || { [ $? = 77 ] || { echo "who writes beside ($p)"; return; }; }
 	done
@@ -259,7 +259,7 @@ one() {
 # what finds a fault must be silent without it
 if [ -z "$quick" ]; then
 	for p in ptxrun optest jitdiff legal; do ln -s "$PWD/$build/test/ptx/plain/$p" "$work/$p"; done
-	for p in alone solo tally near; do ln -s "$PWD/$build/test/unit/plain/$p" "$work/$p"; done
+	for p in alone solo tally near race; do ln -s "$PWD/$build/test/unit/plain/$p" "$work/$p"; done
 	if why=$(first_failure "$work"); then
 		echo "mutants: the engine as it is fails: $why"
 		exit 1
