@@ -264,6 +264,12 @@ STATIC  := -DVGPU_STATIC -U_FORTIFY_SOURCE -fno-stack-protector
 $(O)/static/%.o: %.c
 	@mkdir -p $(@D)
 	$(CC) $(CFLAGS) $(PIC) $(STATIC) -c -o $@ $<
+# Where nothing hardens what is compiled, that makes a difference to those alone that ask, or are beside a header that does: of all else the
+# archives take the shared libraries' objects. static_objs: a kind of objects, sources, the shared libraries' kind.
+HARDENS := $(shell $(CC) $(CFLAGS) -dM -E -xc /dev/null 2>/dev/null | grep -E '_FORTIFY_SOURCE|__SSP')
+ASK     := $(shell grep -rl VGPU_STATIC --include=*.[ch] libcuda-lite)
+ASK     := $(filter %.c,$(ASK)) $(foreach h,$(filter %.h,$(ASK)),$(wildcard $(dir $(h))*.c))
+static_objs = $(if $(HARDENS),$(call objs,$(1),$(2)),$(call objs,$(1),$(filter $(ASK),$(2))) $(call objs,$(3),$(filter-out $(ASK),$(2))))
 
 # The traced side of a library (libcuda-lite/trace): its objects become one, whose public names get inner ones; gen.awk
 # writes an entry point for each, and the wrapper that tracing turns it to. Arguments of traced: library, objects, their
@@ -414,9 +420,9 @@ $(AR_)/$(1).o: $(2)
 	objcopy -w $(foreach n,$(3),--keep-global-symbol='$(n)') $$@.all $$@
 	rm -f $$@.all
 endef
-$(eval $(call archive_object,driver,$(call objs,static,$(CORE) $(FW)),cu[A-Z]* vgpuGemm))
-$(eval $(call archive_object,nvml,$(call objs,static,$(NVML)),nvml[A-Z]*))
-$(eval $(call archive_object,nccl,$(call objs,static,$(NCCL)),nccl[A-Z]*))
+$(eval $(call archive_object,driver,$(call static_objs,static,$(CORE) $(FW),lib),cu[A-Z]* vgpuGemm))
+$(eval $(call archive_object,nvml,$(call static_objs,static,$(NVML),lib),nvml[A-Z]*))
+$(eval $(call archive_object,nccl,$(call static_objs,static,$(NCCL),lib),nccl[A-Z]*))
 # dlopen and its like in static programs: each public name of the driver and NVML, with its address
 $(AR_)/dlopen_%.def: $(AR_)/%.o
 	nm -g --defined-only $< | awk '$$2 == "T" {print "VG_NAME(" $$3 ")"}' >$@
@@ -426,9 +432,9 @@ define archives
 $(O)/static$(1)/%.o: %.c
 	@mkdir -p $$(@D)
 	$$(CC) $$(CFLAGS) $$(PIC) $(STATIC) -DCUDART_MAJOR=$(1) -DCUBLAS_MAJOR=$(1) -c -o $$@ $$<
-$(call archive_object,runtime$(1),$(call objs,static$(1),$(filter-out %/eleven.c,$(RT))),cuda[A-Z]* __cuda[A-Z]*)
-$(call archive_object,cublas$(1),$(call objs,static$(1),$(BLAS)),cublas[A-Z]*)
-$(call archive_object,cublasLt$(1),$(call objs,static$(1),$(BLASLT)),cublas[A-Z]*)
+$(call archive_object,runtime$(1),$(call static_objs,static$(1),$(filter-out %/eleven.c,$(RT)),rt$(1)),cuda[A-Z]* __cuda[A-Z]*)
+$(call archive_object,cublas$(1),$(call static_objs,static$(1),$(BLAS),blas$(1)),cublas[A-Z]*)
+$(call archive_object,cublasLt$(1),$(call static_objs,static$(1),$(BLASLT),blas$(1)),cublas[A-Z]*)
 $(foreach a,$(ARCHIVES),$(B)/lib/cuda-$(1)/$(a).a): $(B)/lib/cuda-$(1)/%.a:
 	@mkdir -p $$(@D)
 	rm -f $$@ && ar rcsD $$@ $$(filter %.o,$$^)
