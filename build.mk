@@ -314,6 +314,12 @@ $(foreach v,12 13,$(eval $(call traced,libcudart.so.$(v),$(call objs,rt$(v),$(RT
 $(B)/lib/libcudart.so.%: linker/libcudart.%.map $(B)/lib/libcuda.so.1
 	$(CC) $(CFLAGS) $(SO) $(BESIDE) -Wl,-soname,libcudart.so.$* -Wl,--version-script=$< -o $@ \
 		$(filter %.o,$^) -L$(B)/lib -lcuda
+# What knows its major is compiled for each, all else once: no other sees CUBLAS_MAJOR. blas_objs: major, sources.
+MAJORS    := libcuda-lite/blas/handle.c libcuda-lite/blaslt/lt.c
+blas_objs  = $(call objs,blas$(1),$(filter $(MAJORS),$(2))) $(call objs,blas,$(filter-out $(MAJORS),$(2)))
+$(O)/blas/%.o: %.c
+	@mkdir -p $(@D)
+	$(CC) $(CFLAGS) $(PIC) -Werror=undef -c -o $@ $<
 $(O)/blas12/%.o: %.c
 	@mkdir -p $(@D)
 	$(CC) $(CFLAGS) $(PIC) -DCUBLAS_MAJOR=12 -c -o $@ $<
@@ -321,7 +327,7 @@ $(O)/blas13/%.o: %.c
 	@mkdir -p $(@D)
 	$(CC) $(CFLAGS) $(PIC) -DCUBLAS_MAJOR=13 -c -o $@ $<
 # their kernels, as text
-$(foreach o,blas12 blas13 static12 static13,$(eval $(O)/$(o)/libcuda-lite/blaslt/matmul.o: libcuda-lite/blas/kernels/epilogue.ptx) \
+$(foreach o,blas static12 static13,$(eval $(O)/$(o)/libcuda-lite/blaslt/matmul.o: libcuda-lite/blas/kernels/epilogue.ptx) \
 	$(foreach k,level1 level2 factor,$(eval $(O)/$(o)/libcuda-lite/blas/$(k).o: libcuda-lite/blas/kernels/$(k).ptx)) \
 	$(eval $(O)/$(o)/libcuda-lite/blas/product.o: libcuda-lite/blas/kernels/level3.ptx))
 $(eval $(call traced,libnvidia-ml.so.1,$(call objs,lib,$(NVML)),nvml[A-Z],libcuda-lite/include/nvml.h))
@@ -353,11 +359,11 @@ $(call absent_so,$(1)): $(O)/absent/$(1).o linker/lib$(call part,$(1),1).map
 endef
 $(foreach a,$(ABSENT),$(eval $(call absent_rule,$(a))))
 define blas_rule
-$(call traced,libcublas.so.$(1),$(call objs,blas$(1),$(BLAS)),cublas[A-Z],libcuda-lite/trace/cublas_calls.h,-DCUBLAS_MAJOR=$(1))
+$(call traced,libcublas.so.$(1),$(call blas_objs,$(1),$(BLAS)),cublas[A-Z],libcuda-lite/trace/cublas_calls.h,-DCUBLAS_MAJOR=$(1))
 $(B)/lib/libcublas.so.$(1): linker/libcublas.$(1).map $(B)/lib/libcuda.so.1
 	$$(CC) $$(CFLAGS) $$(SO) $$(BESIDE) -Wl,-soname,libcublas.so.$(1) -Wl,--version-script=linker/libcublas.$(1).map -o $$@ \
 		$$(filter %.o,$$^) -L$(B)/lib -lcuda
-$(B)/lib/libcublasLt.so.$(1): $(call objs,blas$(1),$(BLASLT)) linker/libcublasLt.$(1).map $(B)/lib/libcuda.so.1
+$(B)/lib/libcublasLt.so.$(1): $(call blas_objs,$(1),$(BLASLT)) linker/libcublasLt.$(1).map $(B)/lib/libcuda.so.1
 	@mkdir -p $$(@D)
 	$$(CC) $$(CFLAGS) $$(SO) $$(BESIDE) -Wl,-soname,libcublasLt.so.$(1) -Wl,--version-script=linker/libcublasLt.$(1).map -o $$@ \
 		$$(filter %.o,$$^) -L$(B)/lib -lcuda
@@ -428,13 +434,14 @@ $(AR_)/dlopen_%.def: $(AR_)/%.o
 	nm -g --defined-only $< | awk '$$2 == "T" {print "VG_NAME(" $$3 ")"}' >$@
 $(AR_)/dlopen.o: libcuda-lite/dlopen/dlopen.c $(AR_)/dlopen_driver.def $(AR_)/dlopen_nvml.def
 	$(CC) $(CFLAGS) $(PIC) $(STATIC) -fvisibility=default -I$(AR_) -c -o $@ $<
+static_blas = $(call static_objs,static$(1),$(filter $(MAJORS),$(2)),blas$(1)) $(call static_objs,static$(1),$(filter-out $(MAJORS),$(2)),blas)
 define archives
 $(O)/static$(1)/%.o: %.c
 	@mkdir -p $$(@D)
 	$$(CC) $$(CFLAGS) $$(PIC) $(STATIC) -DCUDART_MAJOR=$(1) -DCUBLAS_MAJOR=$(1) -c -o $$@ $$<
 $(call archive_object,runtime$(1),$(call static_objs,static$(1),$(filter-out %/eleven.c,$(RT)),rt$(1)),cuda[A-Z]* __cuda[A-Z]*)
-$(call archive_object,cublas$(1),$(call static_objs,static$(1),$(BLAS),blas$(1)),cublas[A-Z]*)
-$(call archive_object,cublasLt$(1),$(call static_objs,static$(1),$(BLASLT),blas$(1)),cublas[A-Z]*)
+$(call archive_object,cublas$(1),$(call static_blas,$(1),$(BLAS)),cublas[A-Z]*)
+$(call archive_object,cublasLt$(1),$(call static_blas,$(1),$(BLASLT)),cublas[A-Z]*)
 $(foreach a,$(ARCHIVES),$(B)/lib/cuda-$(1)/$(a).a): $(B)/lib/cuda-$(1)/%.a:
 	@mkdir -p $$(@D)
 	rm -f $$@ && ar rcsD $$@ $$(filter %.o,$$^)
