@@ -264,6 +264,12 @@ STATIC  := -DVGPU_STATIC -U_FORTIFY_SOURCE -fno-stack-protector
 $(O)/static/%.o: %.c
 	@mkdir -p $(@D)
 	$(CC) $(CFLAGS) $(PIC) $(STATIC) -c -o $@ $<
+# Where nothing hardens what is compiled, that makes a difference to those alone that ask, or are beside a header that does: of all else the
+# archives take the shared libraries' objects. static_objs: a kind of objects, sources, the shared libraries' kind.
+HARDENS := $(shell $(CC) $(CFLAGS) -dM -E -xc /dev/null 2>/dev/null | grep -E '_FORTIFY_SOURCE|__SSP')
+ASK     := $(shell grep -rl VGPU_STATIC --include=*.[ch] libcuda-lite)
+ASK     := $(filter %.c,$(ASK)) $(foreach h,$(filter %.h,$(ASK)),$(wildcard $(dir $(h))*.c))
+static_objs = $(if $(HARDENS),$(call objs,$(1),$(2)),$(call objs,$(1),$(filter $(ASK),$(2))) $(call objs,$(3),$(filter-out $(ASK),$(2))))
 
 # The traced side of a library (libcuda-lite/trace): its objects become one, whose public names get inner ones; gen.awk
 # writes an entry point for each, and the wrapper that tracing turns it to. Arguments of traced: library, objects, their
@@ -308,6 +314,12 @@ $(foreach v,12 13,$(eval $(call traced,libcudart.so.$(v),$(call objs,rt$(v),$(RT
 $(B)/lib/libcudart.so.%: linker/libcudart.%.map $(B)/lib/libcuda.so.1
 	$(CC) $(CFLAGS) $(SO) $(BESIDE) -Wl,-soname,libcudart.so.$* -Wl,--version-script=$< -o $@ \
 		$(filter %.o,$^) -L$(B)/lib -lcuda
+# What knows its major is compiled for each, all else once: no other sees CUBLAS_MAJOR. blas_objs: major, sources.
+MAJORS    := libcuda-lite/blas/handle.c libcuda-lite/blaslt/lt.c
+blas_objs  = $(call objs,blas$(1),$(filter $(MAJORS),$(2))) $(call objs,blas,$(filter-out $(MAJORS),$(2)))
+$(O)/blas/%.o: %.c
+	@mkdir -p $(@D)
+	$(CC) $(CFLAGS) $(PIC) -Werror=undef -c -o $@ $<
 $(O)/blas12/%.o: %.c
 	@mkdir -p $(@D)
 	$(CC) $(CFLAGS) $(PIC) -DCUBLAS_MAJOR=12 -c -o $@ $<
@@ -315,7 +327,7 @@ $(O)/blas13/%.o: %.c
 	@mkdir -p $(@D)
 	$(CC) $(CFLAGS) $(PIC) -DCUBLAS_MAJOR=13 -c -o $@ $<
 # their kernels, as text
-$(foreach o,blas12 blas13 static12 static13,$(eval $(O)/$(o)/libcuda-lite/blaslt/matmul.o: libcuda-lite/blas/kernels/epilogue.ptx) \
+$(foreach o,blas static12 static13,$(eval $(O)/$(o)/libcuda-lite/blaslt/matmul.o: libcuda-lite/blas/kernels/epilogue.ptx) \
 	$(foreach k,level1 level2 factor,$(eval $(O)/$(o)/libcuda-lite/blas/$(k).o: libcuda-lite/blas/kernels/$(k).ptx)) \
 	$(eval $(O)/$(o)/libcuda-lite/blas/product.o: libcuda-lite/blas/kernels/level3.ptx))
 $(eval $(call traced,libnvidia-ml.so.1,$(call objs,lib,$(NVML)),nvml[A-Z],libcuda-lite/include/nvml.h))
@@ -347,11 +359,11 @@ $(call absent_so,$(1)): $(O)/absent/$(1).o linker/lib$(call part,$(1),1).map
 endef
 $(foreach a,$(ABSENT),$(eval $(call absent_rule,$(a))))
 define blas_rule
-$(call traced,libcublas.so.$(1),$(call objs,blas$(1),$(BLAS)),cublas[A-Z],libcuda-lite/trace/cublas_calls.h,-DCUBLAS_MAJOR=$(1))
+$(call traced,libcublas.so.$(1),$(call blas_objs,$(1),$(BLAS)),cublas[A-Z],libcuda-lite/trace/cublas_calls.h,-DCUBLAS_MAJOR=$(1))
 $(B)/lib/libcublas.so.$(1): linker/libcublas.$(1).map $(B)/lib/libcuda.so.1
 	$$(CC) $$(CFLAGS) $$(SO) $$(BESIDE) -Wl,-soname,libcublas.so.$(1) -Wl,--version-script=linker/libcublas.$(1).map -o $$@ \
 		$$(filter %.o,$$^) -L$(B)/lib -lcuda
-$(B)/lib/libcublasLt.so.$(1): $(call objs,blas$(1),$(BLASLT)) linker/libcublasLt.$(1).map $(B)/lib/libcuda.so.1
+$(B)/lib/libcublasLt.so.$(1): $(call blas_objs,$(1),$(BLASLT)) linker/libcublasLt.$(1).map $(B)/lib/libcuda.so.1
 	@mkdir -p $$(@D)
 	$$(CC) $$(CFLAGS) $$(SO) $$(BESIDE) -Wl,-soname,libcublasLt.so.$(1) -Wl,--version-script=linker/libcublasLt.$(1).map -o $$@ \
 		$$(filter %.o,$$^) -L$(B)/lib -lcuda
@@ -414,21 +426,22 @@ $(AR_)/$(1).o: $(2)
 	objcopy -w $(foreach n,$(3),--keep-global-symbol='$(n)') $$@.all $$@
 	rm -f $$@.all
 endef
-$(eval $(call archive_object,driver,$(call objs,static,$(CORE) $(FW)),cu[A-Z]* vgpuGemm))
-$(eval $(call archive_object,nvml,$(call objs,static,$(NVML)),nvml[A-Z]*))
-$(eval $(call archive_object,nccl,$(call objs,static,$(NCCL)),nccl[A-Z]*))
+$(eval $(call archive_object,driver,$(call static_objs,static,$(CORE) $(FW),lib),cu[A-Z]* vgpuGemm))
+$(eval $(call archive_object,nvml,$(call static_objs,static,$(NVML),lib),nvml[A-Z]*))
+$(eval $(call archive_object,nccl,$(call static_objs,static,$(NCCL),lib),nccl[A-Z]*))
 # dlopen and its like in static programs: each public name of the driver and NVML, with its address
 $(AR_)/dlopen_%.def: $(AR_)/%.o
 	nm -g --defined-only $< | awk '$$2 == "T" {print "VG_NAME(" $$3 ")"}' >$@
 $(AR_)/dlopen.o: libcuda-lite/dlopen/dlopen.c $(AR_)/dlopen_driver.def $(AR_)/dlopen_nvml.def
 	$(CC) $(CFLAGS) $(PIC) $(STATIC) -fvisibility=default -I$(AR_) -c -o $@ $<
+static_blas = $(call static_objs,static$(1),$(filter $(MAJORS),$(2)),blas$(1)) $(call static_objs,static$(1),$(filter-out $(MAJORS),$(2)),blas)
 define archives
 $(O)/static$(1)/%.o: %.c
 	@mkdir -p $$(@D)
 	$$(CC) $$(CFLAGS) $$(PIC) $(STATIC) -DCUDART_MAJOR=$(1) -DCUBLAS_MAJOR=$(1) -c -o $$@ $$<
-$(call archive_object,runtime$(1),$(call objs,static$(1),$(filter-out %/eleven.c,$(RT))),cuda[A-Z]* __cuda[A-Z]*)
-$(call archive_object,cublas$(1),$(call objs,static$(1),$(BLAS)),cublas[A-Z]*)
-$(call archive_object,cublasLt$(1),$(call objs,static$(1),$(BLASLT)),cublas[A-Z]*)
+$(call archive_object,runtime$(1),$(call static_objs,static$(1),$(filter-out %/eleven.c,$(RT)),rt$(1)),cuda[A-Z]* __cuda[A-Z]*)
+$(call archive_object,cublas$(1),$(call static_blas,$(1),$(BLAS)),cublas[A-Z]*)
+$(call archive_object,cublasLt$(1),$(call static_blas,$(1),$(BLASLT)),cublas[A-Z]*)
 $(foreach a,$(ARCHIVES),$(B)/lib/cuda-$(1)/$(a).a): $(B)/lib/cuda-$(1)/%.a:
 	@mkdir -p $$(@D)
 	rm -f $$@ && ar rcsD $$@ $$(filter %.o,$$^)
@@ -609,6 +622,7 @@ src_apart   := $(CPU)
 lib_apart   := $(STUB_LIBS)
 src_trial   := $(CPU)
 lib_trial   := $(STUB_LIBS)
+src_race    := tools/vgpu-stub/cpu/race.c
 src_sandbox := tools/vgpu-stub/ctx_sandbox.c
 src_wait    := agent/wait.c agent/cpu.c
 src_core_alloc := libcuda-lite/core/extents.c

@@ -3,7 +3,7 @@
  * libcublas's own declarations. The library is a thin layer over the public driver API and one private entry of
  * our libcuda (vgpu_gemm.h): it checks arguments and queues one command; the device computes.
  *
- * Compiled once per ABI (-DCUBLAS_MAJOR=12 or 13). Only functions that old C libraries have.
+ * Compiled once, but for what tells the version: that per ABI (-DCUBLAS_MAJOR=12 or 13; build.mk). Only functions that old C libraries have.
  */
 #ifndef BLAS_H
 #define BLAS_H
@@ -17,12 +17,14 @@
 #pragma GCC visibility pop
 #include "vgpu_gemm.h"
 
+#ifdef CUBLAS_MAJOR
 #if CUBLAS_MAJOR == 12
 #define BLAS_VERSION 120800
 #elif CUBLAS_MAJOR == 13
 #define BLAS_VERSION 130000
 #else
 #error "compile with -DCUBLAS_MAJOR=12 or -DCUBLAS_MAJOR=13"
+#endif
 #endif
 
 struct cublasContext {

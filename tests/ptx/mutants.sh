@@ -195,16 +195,16 @@ kernels() {
 
 cases() {
 	local d=$1 out p
-	for p in alone solo tally near; do
-		program "$d" $p
-		out=$(ulimit -t 60; timeout 300 "$d/$p" 2>&1) || { [ $? = 77 ] || { echo "who writes beside ($p)"; return; }; }
-	done
 	program "$d" ptxrun
 	out=$(ulimit -t 120; timeout 900 "$d/ptxrun" -m jit -s tests/ptx/cases 2>&1) ||
 		{ echo "cases (jit) $(grep -m1 -o 'cases/[a-z0-9_]*' <<<"$out")"; return; }
 	program "$d" jitdiff
 	out=$(ulimit -t 120; VGPU_CPU_ISA=avx2 timeout 900 "$d/jitdiff" -1 -o "$d" tests/ptx/random/*.ptx 2>&1) ||
 		{ echo "random kernels that are kept"; return; }
+	for p in alone solo tally near race; do
+		program "$d" $p
+		out=$(ulimit -t 60; timeout 300 "$d/$p" 2>&1) || { [ $? = 77 ] || { echo "who writes beside ($p)"; return; }; }
+	done
 	[ "$2" = 0 ] || return 1
 	if [ -z "${VGPU_CPU_ISA:-}" ]; then     # what both compilers read, strips may read otherwise
 		out=$(ulimit -t 120; VGPU_CPU_ISA=avx2 timeout 900 "$d/ptxrun" -m jit -s tests/ptx/cases 2>&1) ||
@@ -259,7 +259,7 @@ one() {
 # what finds a fault must be silent without it
 if [ -z "$quick" ]; then
 	for p in ptxrun optest jitdiff legal; do ln -s "$PWD/$build/test/ptx/plain/$p" "$work/$p"; done
-	for p in alone solo tally near; do ln -s "$PWD/$build/test/unit/plain/$p" "$work/$p"; done
+	for p in alone solo tally near race; do ln -s "$PWD/$build/test/unit/plain/$p" "$work/$p"; done
 	if why=$(first_failure "$work"); then
 		echo "mutants: the engine as it is fails: $why"
 		exit 1

@@ -97,7 +97,7 @@ struct cta {                            /* a block; between blocks of a grid it 
 	u32 parted;                     /* how often lanes went apart in this block where code does not do that */
 	bool met;                       /* a barrier has just let all of it go on: jit_again() may take it from there */
 	u8 astray;                      /* how often in a row that was no use */
-	struct race_cell *shadow;       /* memcheck.c: one for each byte of shared memory; race.h */
+	struct race_cell *shadow;       /* memcheck.c: of its shared memory; race.h */
 	u32 shadow_bytes;
 	u32 part;                       /* of a joined block: that it has been made to fit */
 	u64 phase, phase_first;         /* now, and at the block's start; never 0 */

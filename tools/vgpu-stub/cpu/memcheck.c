@@ -21,27 +21,19 @@
 #include "disasm.h"
 #include "memcheck.h"
 #include "race.h"
+#include "regions.h"
 #include "srcline.h"
 #include "verify.h"
 #include "written.h"
 
-#define FREED 1024              /* freed allocations that are remembered */
 #define SHOWN 32                /* errors of a grid that are told in full, unless $VGPU_MEMCHECK says how many */
-
-struct region {
-	u64 at, bytes;
-	u64 *written;           /* which bytes; NULL: it is not asked */
-};
 
 /* What is looked for beside accesses that are not allowed. */
 enum { RACES = 1, SHARED_INIT = 2, GLOBAL_INIT = 4, BARRIERS = 8 };
 
 struct memcheck {
 	pthread_rwlock_t lock;  /* written by the dispatcher, read by every checked access */
-	struct region *r;       /* alive, by address, without overlap */
-	u32 n, cap;
-	struct region freed[FREED];
-	u32 nfreed;             /* ever; the ring holds the last ones */
+	struct regions there;
 	struct verify_counts own, *counts;      /* for who started all this: vgpu run */
 	u32 what, shown;
 	enum { NAME_FULL, NAME_SIMPLE, NAME_MANGLED } names;
@@ -95,79 +87,12 @@ void mc_close(struct engine *e)
 	if (e->mc->counts != &e->mc->own)
 		munmap(e->mc->counts, sizeof(*e->mc->counts));
 	pthread_rwlock_destroy(&e->mc->lock);
-	for (u32 i = 0; i < e->mc->n; i++)
-		free(e->mc->r[i].written);
-	free(e->mc->r);
+	regions_free(&e->mc->there);
 	free(e->mc);
 	e->mc = NULL;
 }
 
 /* ---- what there is ----------------------------------------------------------------------- */
-
-/* First region that ends behind addr. */
-static u32 find(const struct memcheck *mc, u64 addr)
-{
-	u32 lo = 0, hi = mc->n;
-
-	while (lo < hi) {
-		u32 mid = lo + (hi - lo) / 2;
-
-		if (mc->r[mid].at + mc->r[mid].bytes > addr)
-			hi = mid;
-		else
-			lo = mid + 1;
-	}
-	return lo;
-}
-
-static void insert(struct memcheck *mc, u64 at, u64 bytes, u64 *written)
-{
-	struct region *r = bytes ? xgrow(mc->r, &mc->cap, mc->n + 1, sizeof(*r)) : NULL;
-	u32 i;
-
-	if (!r) {
-		free(written);
-		return;                 /* without memory, accesses there will be told as errors */
-	}
-	mc->r = r;
-	i = find(mc, at);
-	memmove(&r[i + 1], &r[i], (mc->n++ - i) * sizeof(*r));
-	r[i] = (struct region){ at, bytes, written };
-}
-
-/* Forgets what lies in [at, at + bytes); with keep, as freed. */
-static void cut(struct memcheck *mc, u64 at, u64 bytes, bool keep)
-{
-	u32 i = find(mc, at), k = i;
-	u64 first = at, last = at + bytes;
-
-	for (; k < mc->n && mc->r[k].at < at + bytes; k++) {
-		if (mc->r[k].at < first)
-			first = mc->r[k].at;
-		if (mc->r[k].at + mc->r[k].bytes > last)
-			last = mc->r[k].at + mc->r[k].bytes;
-		free(mc->r[k].written);
-		mc->r[k].written = NULL;
-		if (keep)
-			mc->freed[mc->nfreed++ % FREED] = mc->r[k];
-	}
-	if (k > i)
-		memmove(&mc->r[i], &mc->r[k], (mc->n - k) * sizeof(*mc->r));
-	mc->n -= k - i;
-	/* a mapping can go in parts */
-	insert(mc, first, at - first, NULL);
-	insert(mc, at + bytes, last - at - bytes, NULL);
-}
-
-/* The address is in use again: it is no longer that of something freed. */
-static void unfree(struct memcheck *mc, u64 at, u64 bytes)
-{
-	u32 i;
-
-	for (i = 0; i < FREED && i < mc->nfreed; i++)
-		if (mc->freed[i].at < at + bytes && at < mc->freed[i].at + mc->freed[i].bytes)
-			mc->freed[i].bytes = 0;
-}
 
 void mc_note(struct engine *e, u64 addr, u64 bytes, bool alive, bool fresh)
 {
@@ -176,20 +101,12 @@ void mc_note(struct engine *e, u64 addr, u64 bytes, bool alive, bool fresh)
 	if (!mc || !bytes || addr + bytes < addr)
 		return;
 	pthread_rwlock_wrlock(&mc->lock);
-	cut(mc, addr, bytes, !alive);
+	regions_cut(&mc->there, addr, bytes, !alive);
 	if (alive) {
-		unfree(mc, addr, bytes);
-		insert(mc, addr, bytes, fresh && mc->what & GLOBAL_INIT ? written_new(bytes) : NULL);
+		regions_unfree(&mc->there, addr, bytes);
+		regions_insert(&mc->there, addr, bytes, fresh && mc->what & GLOBAL_INIT ? written_new(bytes) : NULL);
 	}
 	pthread_rwlock_unlock(&mc->lock);
-}
-
-/* The region that has all of it, with what is known of its bytes; else NULL. */
-static struct region *tracked(struct memcheck *mc, u64 addr, u64 bytes)
-{
-	u32 i = find(mc, addr);
-
-	return i < mc->n && addr >= mc->r[i].at && mc->r[i].written && bytes <= mc->r[i].bytes - (addr - mc->r[i].at) ? &mc->r[i] : NULL;
 }
 
 void mc_wrote(struct engine *e, u64 addr, u64 bytes)
@@ -202,9 +119,9 @@ void mc_wrote(struct engine *e, u64 addr, u64 bytes)
 		return;
 	pthread_rwlock_rdlock(&mc->lock);
 	if (bytes == ~0ull) {
-		for (i = 0; i < mc->n; i++)
-			written_set(mc->r[i].written, 0, mc->r[i].bytes);
-	} else if ((r = tracked(mc, addr, bytes))) {
+		for (i = 0; i < mc->there.n; i++)
+			written_set(mc->there.r[i].written, 0, mc->there.r[i].bytes);
+	} else if ((r = regions_tracked(&mc->there, addr, bytes))) {
 		written_set(r->written, addr - r->at, bytes);
 	}
 	pthread_rwlock_unlock(&mc->lock);
@@ -215,7 +132,7 @@ void mc_hide(struct engine *e, u64 addr, u64 bytes)
 	if (!e->mc)
 		return;
 	pthread_rwlock_wrlock(&e->mc->lock);
-	cut(e->mc, addr, bytes, false);
+	regions_cut(&e->mc->there, addr, bytes, false);
 	pthread_rwlock_unlock(&e->mc->lock);
 }
 
@@ -262,7 +179,8 @@ int mc_fit(struct cta *c)
 	if (n <= c->shadow_bytes)
 		return 0;
 	free(c->shadow);
-	c->shadow = calloc(n, sizeof(*c->shadow));
+	n = (n + RACE_WORD - 1) & ~(RACE_WORD - 1);
+	c->shadow = race_cells(n);
 	c->shadow_bytes = c->shadow ? n : 0;
 	return c->shadow ? 0 : -1;
 }
@@ -327,36 +245,31 @@ static void tell(struct engine *e, struct text *t)
 	e->env.print(e->env.owner, t->s, t->n);
 }
 
-static u64 distance(const struct region *r, u64 a)
-{
-	return a < r->at ? r->at - a : a - r->at >= r->bytes ? a - r->at - r->bytes + 1 : 0;
-}
-
 /* Where a global address lies that belongs to nothing: the freed or nearest allocation. */
 static void say_nearest(struct engine *e, struct text *t, u64 a)
 {
-	struct memcheck *mc = e->mc;
+	const struct regions *all = &e->mc->there;
 	const struct region *best = NULL;
 	u32 i;
 
-	for (i = 0; i < FREED && i < mc->nfreed; i++)
-		if (mc->freed[i].bytes && !distance(&mc->freed[i], a)) {
+	for (i = 0; i < REGIONS_FREED && i < all->nfreed; i++)
+		if (all->freed[i].bytes && !region_distance(&all->freed[i], a)) {
 			say(t, "=========     and is %llu bytes inside the freed allocation at 0x%llx of size %llu bytes\n",
-			    (unsigned long long)(a - mc->freed[i].at), (unsigned long long)mc->freed[i].at,
-			    (unsigned long long)mc->freed[i].bytes);
+			    (unsigned long long)(a - all->freed[i].at), (unsigned long long)all->freed[i].at,
+			    (unsigned long long)all->freed[i].bytes);
 			return;
 		}
-	i = find(mc, a);
-	if (i < mc->n)
-		best = &mc->r[i];
-	if (i && (!best || distance(&mc->r[i - 1], a) <= distance(best, a)))
-		best = &mc->r[i - 1];
+	i = regions_find(all, a);
+	if (i < all->n)
+		best = &all->r[i];
+	if (i && (!best || region_distance(&all->r[i - 1], a) <= region_distance(best, a)))
+		best = &all->r[i - 1];
 	if (!best)
 		return;
-	say(t, distance(best, a) ? "=========     and is %llu bytes %s the nearest allocation at 0x%llx of size %llu bytes\n"
+	say(t, region_distance(best, a) ? "=========     and is %llu bytes %s the nearest allocation at 0x%llx of size %llu bytes\n"
 	    : "=========     and is %llu bytes %s the end of the allocation at 0x%llx of size %llu bytes\n",
-	    (unsigned long long)(distance(best, a) ? distance(best, a) : best->bytes - (a - best->at)),
-	    a < best->at || !distance(best, a) ? "before" : "after", (unsigned long long)best->at,
+	    (unsigned long long)(region_distance(best, a) ? region_distance(best, a) : best->bytes - (a - best->at)),
+	    a < best->at || !region_distance(best, a) ? "before" : "after", (unsigned long long)best->at,
 	    (unsigned long long)best->bytes);
 }
 
@@ -366,12 +279,32 @@ enum verdict { FINE, OUTSIDE, MISALIGNED, FOREIGN_LOCAL };
 
 struct access {
 	const struct insn *in;
+	struct cta *c;
 	u8 does;                /* K_MC_LD … */
 	u32 bytes;
 	u8 space;               /* the one that the address turned out to be in */
 	u64 addr;               /* as the program sees it */
 	u64 offset;             /* in shared memory */
+	u64 dropped;            /* bits of bytes that a vector's reader does not want */
+	struct touch by;
+	u64 reserved;           /* where the shared memory begins that is the system's */
+	const struct region *near;      /* where another lane's access was; NULL: not known */
 };
+
+/* What is the same for all lanes. */
+static struct access access_of(const struct tstate *ts, const struct insn *in, u8 does)
+{
+	struct access a = { .in = in, .c = ts->w->cta, .does = does };
+	u32 v;
+
+	a.reserved = a.c->g->fn->reserved ? a.c->g->reserved : ~0ull;
+	a.by.line = in->line;
+	a.by.sync = does == K_MC_ATOM || in->kind == K_GEN || (in->flags & INF_SYNC);
+	for (v = 0; in->kind == K_MC_LD && v < in->vec; v++)
+		if (in->o[v] == OPND_NONE)
+			a.dropped |= ((1ull << in->size) - 1) << (v * in->size);
+	return a;
+}
 
 static enum verdict in_bounds(u64 off, u64 limit, u32 bytes)
 {
@@ -400,13 +333,13 @@ static bool far(const struct cta *c, struct access *a)
 	return true;
 }
 
-/* With the regions' lock held: may this lane do that? */
+/* With the regions' lock held, unless space is one of the windows: may this lane do that? */
 static enum verdict judge(struct tstate *ts, struct access *a, u32 lane)
 {
-	struct cta *c = ts->w->cta;
+	struct cta *c = a->c;
 	struct grid *g = c->g;
-	struct memcheck *mc = ts->e->mc;
-	u64 all, own, local = g->fn->local_total;
+	const struct regions *there;
+	u64 all, own;
 	u32 i;
 
 	if (a->addr & (a->bytes - 1))
@@ -418,7 +351,7 @@ static enum verdict judge(struct tstate *ts, struct access *a, u32 lane)
 		a->offset = a->addr;
 		return in_bounds(a->offset, g->shared_total, a->bytes);
 	case SPACE_LOCAL:
-		return in_bounds(a->addr, local, a->bytes);
+		return in_bounds(a->addr, g->fn->local_total, a->bytes);
 	case SPACE_PARAM:
 		return in_bounds(a->addr, g->param_bytes, a->bytes);
 	case SPACE_GENERIC:
@@ -431,7 +364,7 @@ static enum verdict judge(struct tstate *ts, struct access *a, u32 lane)
 		if (a->addr - c->local < all) {
 			own = c->local + (u64)(ts->w->index * LANES + lane) * g->local_stride;
 			a->space = SPACE_LOCAL;
-			return a->addr - own >= g->local_stride ? FOREIGN_LOCAL : in_bounds(a->addr - own, local, a->bytes);
+			return a->addr - own >= g->local_stride ? FOREIGN_LOCAL : in_bounds(a->addr - own, g->fn->local_total, a->bytes);
 		}
 	}
 	if (a->addr - g->pwin < PARAM_WINDOW && (a->does == K_MC_LD || a->space == SPACE_GENERIC)) {
@@ -442,8 +375,14 @@ static enum verdict judge(struct tstate *ts, struct access *a, u32 lane)
 	if (g->coop_win && a->addr - g->coop_win < 4096)
 		return FINE;
 	a->space = SPACE_GLOBAL;
-	i = find(mc, a->addr);
-	return i < mc->n && a->addr >= mc->r[i].at ? in_bounds(a->addr - mc->r[i].at, mc->r[i].bytes, a->bytes) : OUTSIDE;
+	if (!a->near || a->addr - a->near->at >= a->near->bytes) {
+		there = &ts->e->mc->there;
+		i = regions_find(there, a->addr);
+		if (i == there->n || a->addr < there->r[i].at)
+			return OUTSIDE;
+		a->near = &there->r[i];
+	}
+	return in_bounds(a->addr - a->near->at, a->near->bytes, a->bytes);
 }
 
 static const char *space_word(u8 space)
@@ -497,53 +436,55 @@ static void show_race(struct text *t, struct tstate *ts, const struct access *a,
 	say(t, "=========     Address 0x%llx\n", (unsigned long long)a->offset);
 }
 
-/* Bytes of a store, as memory would have them. */
-static void stored(const struct tstate *ts, const struct insn *in, u32 lane, u8 *to)
+/* Which bytes a store finds as it would leave them. */
+static u64 kept(const struct tstate *ts, const struct access *a, u32 lane)
 {
-	for (u32 v = 0; v < in->vec; v++) {
-		const void *s = opnd(ts->f, in->o[v]);
-		u64 x = in->dw ? ((const u64 *)s)[lane] : ((const u32 *)s)[lane];
+	const struct insn *in = a->in;
+	const u8 *at = (const u8 *)a->c->shared + a->offset;
+	const u64 low = 0x7f7f7f7f7f7f7f7f;
+	u64 bits = 0, x;
+	u32 v;
 
-		memcpy(to + v * in->size, &x, in->size);
+	for (v = 0; v < in->vec; v++, at += in->size) {
+		const void *s = opnd(ts->f, in->o[v]);
+
+		x = in->dw ? ((const u64 *)s)[lane] : ((const u32 *)s)[lane];
+		switch (in->size) {
+		case 1: x = (u8)x ^ at[0]; break;
+		case 2: x = (u16)x ^ *(const u16 *)at; break;
+		case 4: x = (u32)x ^ *(const u32 *)at; break;
+		case 8: x ^= *(const u64 *)at; break;
+		}
+		/* to the top of each byte that is not 0, and these to the lowest byte */
+		x = ((x & low) + low) | x;
+		bits |= (((~x & ~low) * 0x2040810204081) >> 56 & ((1u << in->size) - 1)) << (v * in->size);
 	}
+	return bits;
 }
 
 /* Shared memory: reads must find every byte written, writes write them; neither beside another warp's. True: a race is told. */
-static bool shadow(struct text *t, struct tstate *ts, const struct access *a, u32 lane, bool races)
+static bool shadow(struct text *t, struct tstate *ts, struct access *a, u32 lane, bool races)
 {
 	const struct insn *in = a->in;
-	struct cta *c = ts->w->cta;
-	struct race_cell *s = c->shadow + a->offset;
-	const u8 *now = (const u8 *)c->shared + a->offset;
-	struct touch by = { in->line, (u16)(ts->w->index * LANES + lane), a->does == K_MC_ATOM || in->kind == K_GEN || (in->flags & INF_SYNC) },
-		     with = { 0, 0, false };
+	struct cta *c = a->c;
+	struct touch with, other;
 	enum race r = RACE_NONE, here;
-	u8 bytes[64] = { 0 };
-	bool missing = false, known = in->kind == K_MC_ST && in->size <= 8 && a->bytes <= sizeof(bytes);
+	bool missing = false;
 
-	if (c->g->fn->reserved && a->offset >= c->g->reserved)
+	if (a->offset >= a->reserved)
 		return false;           /* the system's: cooperative groups set only the bits that they wait for */
+	a->by.thread = (u16)(ts->w->index * LANES + lane);
 	/* an exchange does not look at what was there, unless its result is used */
 	if (a->does == K_MC_LD || (in->kind == K_MC_ATOM && (in->sub != ATOM_EXCH || in->o[0] != OPND_NONE)))
-		for (u32 i = 0; i < a->bytes; i++) {
-			if (in->kind == K_MC_LD && in->o[i / in->size] == OPND_NONE)
-				continue;
-			missing |= !race_written(c, &s[i]);
-			here = race_read(c, &s[i], &by, &with);
-			r = r ? r : here;
-		}
+		r = race_read(c, a->offset, a->bytes, a->dropped, &a->by, &with, &missing);
 	if (missing && ts->e->mc->what & (SHARED_INIT | GLOBAL_INIT) && counts(c->g)) {
 		say(t, "========= Uninitialized __shared__ memory read of size %u bytes\n", a->bytes);
 		say_place(t, c->g, c, ts->w->index * LANES + lane, ts->f->fn, in);
 		say(t, "=========     Address 0x%llx was not written by any thread of the block\n",
 		    (unsigned long long)a->offset);
 	}
-	if (known)
-		stored(ts, in, lane, bytes);
-	for (u32 i = 0; a->does != K_MC_LD && i < a->bytes; i++) {
-		struct touch other;
-
-		here = race_write(c, &s[i], &by, known && bytes[i] == now[i], &other);
+	if (a->does != K_MC_LD) {
+		here = race_write(c, a->offset, a->bytes, in->kind == K_MC_ST && in->size <= 8 ? kept(ts, a, lane) : 0, &a->by, &other);
 		if (!r && here) {
 			r = here;
 			with = other;
@@ -558,7 +499,7 @@ static bool shadow(struct text *t, struct tstate *ts, const struct access *a, u3
 static void global(struct text *t, struct tstate *ts, const struct access *a, u32 lane)
 {
 	const struct insn *in = a->in;
-	struct region *r = tracked(ts->e->mc, a->addr, a->bytes);
+	struct region *r = regions_tracked(&ts->e->mc->there, a->addr, a->bytes);
 	struct cta *c = ts->w->cta;
 	u64 at = r ? a->addr - r->at : 0;
 	bool missing = false;
@@ -597,8 +538,8 @@ void mc_copied(struct engine *e, u64 dst, u64 src, u64 bytes)
 		return;
 	t.n = 0;
 	pthread_rwlock_rdlock(&mc->lock);
-	from = tracked(mc, src, bytes);
-	to = tracked(mc, dst, bytes);
+	from = regions_tracked(&mc->there, src, bytes);
+	to = regions_tracked(&mc->there, dst, bytes);
 	at = from ? src - from->at : 0;
 	gap = from ? written_gap(from->written, at, bytes) : bytes;
 	if (gap - at == bytes) {
@@ -629,19 +570,22 @@ void mc_copied(struct engine *e, u64 dst, u64 src, u64 bytes)
 void mc_access(struct tstate *ts, const struct insn *in, u32 m)
 {
 	const void *base = opnd(ts->f, in->o[4]);
-	u32 k, l, bytes = (u32)in->size * in->vec, bad = 0;
+	u32 k, l, bad = 0;
 	enum verdict v, first = FINE;
 	bool raced = false;             /* the lanes of one instruction race as one */
+	bool window = in->space == SPACE_SHARED || in->space == SPACE_LOCAL || in->space == SPACE_PARAM;        /* no regions are asked */
 	static __thread struct text t;
-	struct access a;
+	struct access a = access_of(ts, in, in->kind);
 	u64 at = 0;
 
 	t.n = 0;
 	ts->mask = m;
-	pthread_rwlock_rdlock(&ts->e->mc->lock);
+	a.bytes = (u32)in->size * in->vec;
+	if (!window)
+		pthread_rwlock_rdlock(&ts->e->mc->lock);
 	for (k = m; k; k &= k - 1) {
 		l = (u32)__builtin_ctz(k);
-		a = (struct access){ .in = in, .does = in->kind, .bytes = bytes, .space = in->space };
+		a.space = in->space;
 		a.addr = in->aw ? ((const u64 *)base)[l] + (u64)in->imm : (u32)(((const u32 *)base)[l] + (u64)in->imm);
 		v = judge(ts, &a, l);
 		if (v == FINE) {
@@ -659,7 +603,8 @@ void mc_access(struct tstate *ts, const struct insn *in, u32 m)
 		}
 	}
 	/* print() may wait for the client, and that for the dispatcher: not with the lock held */
-	pthread_rwlock_unlock(&ts->e->mc->lock);
+	if (!window)
+		pthread_rwlock_unlock(&ts->e->mc->lock);
 	if (t.n)
 		tell(ts->e, &t);
 	if (bad)
@@ -670,7 +615,7 @@ void mc_bytes(struct tstate *ts, const struct insn *in, u32 lane, u8 space, u64 
 {
 	static __thread struct text t;
 	enum verdict v = FINE;
-	struct access a;
+	struct access a = access_of(ts, in, does);
 	u32 i, size;
 
 	t.n = 0;
@@ -679,7 +624,9 @@ void mc_bytes(struct tstate *ts, const struct insn *in, u32 lane, u8 space, u64 
 		/* pieces that are aligned */
 		for (size = 16; (addr + i) & (size - 1) || size > bytes - i; size /= 2)
 			;
-		a = (struct access){ .in = in, .does = does, .bytes = size, .space = space, .addr = addr + i };
+		a.bytes = size;
+		a.space = space;
+		a.addr = addr + i;
 		v = judge(ts, &a, lane);
 		if (v != FINE)
 			show_access(&t, ts, &a, lane, v);
