@@ -20,6 +20,7 @@
 #include "spot.h"
 
 #define MOST_GLOBAL 64u        /* blocks of a kernel whose global memory is looked at */
+#define MOST_SEVERAL (1u << 20) /* the same, for what registers of several definitions come of; beyond that it is not known */
 #define MOST_STEPS (1u << 22)  /* instructions that are walked over for all stores; beyond that no load is looked for */
 
 enum { YES = 1, NO = 2 };
@@ -78,7 +79,11 @@ static bool passed(struct look *l, u32 b)
 }
 
 static bool reads(const struct insn *in) { return in->kind == K_LD || in->kind == K_ATOM; }
-static bool writes(const struct look *l, const struct insn *in) { return (in->kind == K_ST || in->kind == K_ATOM) && in->space == l->space && !s_sync(in); }
+/* Who compares and swaps counts on nobody's being in step: that is what it is for. */
+static bool writes(const struct look *l, const struct insn *in)
+{
+	return (in->kind == K_ST || (in->kind == K_ATOM && in->sub != ATOM_CAS)) && in->space == l->space && !s_sync(in);
+}
 
 /* Has each lane a place of its own? */
 static bool by_number(const struct spot *a) { return a->step || a->rows[0] || a->rows[1]; }
@@ -421,7 +426,7 @@ bool s_neighbours(struct scomp *c, const u32 *def, u8 *seen, u32 *stack)
 	const struct jit_src *s = c->s;
 	struct look l = { .c = c, .def = def, .own = pool_alloc(&c->mem, s->nregs + 1), .numbered = pool_alloc(&c->mem, s->nregs + 1), .stored = pool_alloc(&c->mem, s->nregs + 1),
 			  .seen = seen, .past = seen + s->nb, .other = pool_alloc(&c->mem, s->nb + 1), .some = pool_alloc(&c->mem, s->nb + 1),
-			  .stops = pool_alloc(&c->mem, s->nb + 1), .at = pool_alloc(&c->mem, (c->n + 1) * sizeof(u32)), .stack = stack, .left = MOST_STEPS, .past_of = NO_PC };
+			  .stops = pool_alloc(&c->mem, s->nb + 1), .at = pool_alloc(&c->mem, (c->n + 1) * sizeof(u32)), .stack = stack, .left = MOST_STEPS, .several = MOST_SEVERAL, .past_of = NO_PC };
 	u32 b, i;
 
 	if (!l.own || !l.numbered || !l.stored || !l.other || !l.some || !l.stops || !l.at)

@@ -186,7 +186,7 @@ bool s_spot_of(struct look *l, u32 o, u32 steps, struct spot *a)
 		return false;
 	if (o & OPND_CONST) {
 		v = s_val(l->c, o, 0);
-		a->k = (s32)(u32)v.k;
+		a->k = v.known ? (s32)(u32)v.k : 0;
 		if (v.known)
 			return true;
 	}
@@ -311,8 +311,25 @@ static u64 variable_at(const struct look *l, s64 at)
 	return v;
 }
 
-/* The constants of a sum; open: with something that may be a variable's address for all that is known. */
-struct sum { s64 k; bool open; };
+static bool is_address(const struct look *l, u32 at)
+{
+	const struct jit_src *s = l->c->s;
+	u32 i;
+
+	for (i = 0; i < s->nshared && s->shared_at[i] != at; i++)
+		;
+	return i < s->nshared;
+}
+
+/* The constants of a sum; named: a variable's address is one of them; dynamic: that of what a launch asks for; open: with something that may be one for all that is known. */
+struct sum { s64 k; bool named, dynamic, open; };
+
+#define DYNAMIC (NOWHERE - 1)
+
+static u64 variable_of(const struct look *l, struct sum a, s64 more)
+{
+	return a.dynamic ? DYNAMIC : a.open && !a.named && !a.k ? NOWHERE : variable_at(l, a.k + more);
+}
 
 static struct sum sum_of(struct look *l, u32 o, u32 steps);
 
@@ -323,6 +340,8 @@ static struct sum made_by(struct look *l, const struct insn *in, u32 of, u32 ste
 
 	if (in->kind == K_LADDR)
 		return (struct sum){ .k = in->imm };
+	if (in->kind == K_SREG)
+		return (struct sum){ .dynamic = in->sub == SR_DYNAMIC_SMEM };
 	if (in->kind != K_LANE || (in->lop != LOP_ADD && in->lop != LOP_MOV && in->lop != LOP_MAD && in->lop != LOP_CVT_SEXT && in->lop != LOP_CVT_TRUNC))
 		return (struct sum){ .open = in->kind == K_LD || in->kind == K_CALL || (in->kind == K_LANE && in->lop == LOP_SELP) };
 	k = in->lop == LOP_MAD ? 3 : 1;
@@ -331,6 +350,8 @@ static struct sum made_by(struct look *l, const struct insn *in, u32 of, u32 ste
 	for (; k <= n; k++) {
 		b = sum_of(l, in->o[k], steps - 1);
 		a.k += b.k;
+		a.named |= b.named;
+		a.dynamic |= b.dynamic;
 		a.open |= b.open;
 	}
 	l->user = user;
@@ -340,9 +361,8 @@ static struct sum made_by(struct look *l, const struct insn *in, u32 of, u32 ste
 /* Does it add a step to o, and not o to a variable's address? */
 static bool steps_on(const struct look *l, const struct insn *in, u32 o)
 {
-	const struct jit_src *s = l->c->s;
 	struct sval v;
-	u32 i, by;
+	u32 by;
 
 	if (in->kind != K_LANE || (in->lop != LOP_ADD && in->lop != LOP_SUB))
 		return false;
@@ -350,10 +370,7 @@ static bool steps_on(const struct look *l, const struct insn *in, u32 o)
 	if (by == OPND_NONE)
 		return false;
 	v = s_val(l->c, by, 0);
-	for (i = 0; i < s->nshared && in->lop == LOP_ADD && v.known && v.k; i++)
-		if (s->shared_at[i] == (u32)v.k)
-			return false;
-	return true;
+	return in->lop != LOP_ADD || !v.known || !v.k || !is_address(l, (u32)v.k);
 }
 
 /* Of a register of several definitions, without those that add to what it is: are all in one variable? */
@@ -363,7 +380,7 @@ static struct sum of_several(struct look *l, u32 o, u32 steps)
 	struct sum a = { .open = true }, b;
 	u32 i, k, d;
 
-	for (i = 0; i < c->n && l->left; i++, l->left--) {
+	for (i = 0; i < c->n && l->several; i++, l->several--) {
 		const struct insn *in = &c->code[i];
 
 		for (k = 0; (d = s_next_def(in, &k)) != OPND_NONE && d != o;)
@@ -371,11 +388,11 @@ static struct sum of_several(struct look *l, u32 o, u32 steps)
 		if (d != o || steps_on(l, in, o))
 			continue;
 		b = made_by(l, in, i, steps);
-		if (b.open || (!a.open && variable_at(l, a.k) != variable_at(l, b.k)))
+		if (b.open || (!a.open && variable_of(l, a, 0) != variable_of(l, b, 0)))
 			return (struct sum){ .open = true };
 		a = b;
 	}
-	return a;
+	return l->several ? a : (struct sum){ .open = true };
 }
 
 static struct sum sum_of(struct look *l, u32 o, u32 steps)
@@ -387,8 +404,9 @@ static struct sum sum_of(struct look *l, u32 o, u32 steps)
 	if (o == OPND_NONE)
 		return (struct sum){ 0 };
 	v = s_val(l->c, o, 0);
+	/* what is taken off is a part of an index: the sum stays in the variable */
 	if ((o & OPND_CONST) && v.known)
-		return (struct sum){ .k = (s32)(u32)v.k };
+		return (struct sum){ .k = (s32)(u32)v.k > 0 ? (s32)(u32)v.k : 0, .named = is_address(l, (u32)v.k) };
 	if (!steps)
 		return (struct sum){ .open = true };
 	in = made(l, o, &of);
@@ -399,9 +417,7 @@ static struct sum sum_of(struct look *l, u32 o, u32 steps)
 
 u64 s_variable_of(struct look *l, u32 o, s64 imm)
 {
-	struct sum a = sum_of(l, o, 2 * STEPS);
-
-	return a.open && !a.k ? NOWHERE : variable_at(l, a.k + (imm > 0 && imm <= INT32_MAX ? imm : 0));
+	return variable_of(l, sum_of(l, o, 2 * STEPS), imm > 0 && imm <= INT32_MAX ? imm : 0);
 }
 
 /* In global memory: the pointer to which something is added. */

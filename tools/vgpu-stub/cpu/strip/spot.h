@@ -31,7 +31,7 @@ struct look {
 	const u32 *def;
 	u8 *own, *numbered, *stored, *seen, *past, *other;
 	u8 *some, *stops;       /* blocks that some lanes alone come to; in which lanes look at each other */
-	u32 *stack, left, past_of;      /* past_of: the block that past is of; NO_PC: of none */
+	u32 *stack, left, several, past_of;     /* left, several: instructions that may yet be walked over, and for registers of several definitions; past_of: the block that past is of; NO_PC: of none */
 	u8 space;               /* which is looked at */
 	u32 user;               /* the instruction whose operands are looked at */
 	struct access *of;      /* every access to that memory */
