@@ -109,7 +109,7 @@ struct range { u64 at, end; };
 #define GRID_RESTS 128
 
 /* n blocks of a row as one of that size, whose threads have parts turns, cut in dimension split; turned: of a column, threads being numbered along it */
-struct join { u32 n, parts, size[3], split, turned; };
+struct join { u32 n, parts, size[3], split, turned, single; };
 
 struct grid {
 	/* written by the launch, read by every block; status: the first fault */

@@ -309,6 +309,7 @@ struct func {
 	struct stride { u32 off, bytes, size; } strides[4];     /* upper.c: parameters of that size that are mostly so much; how many */
 	u32 nstrides;
 	bool one_way;           /* roots.c: it does not load from where it stores to, unless two of its parameters lead to one place */
+	bool singles;           /* join.c: blocks of one thread may be a warp's lanes */
 	bool joins[2];          /* join.c: narrow blocks that are neighbours in x, or in y, may be one wider block; ... */
 	u16 joins_width[2];     /* ... if they are so wide; 0: whatever they are */
 	bool turns;             /* across.c: lanes had better lie along y */

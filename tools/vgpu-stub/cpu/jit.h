@@ -225,7 +225,8 @@ _Static_assert(sizeof(struct jprivate) <= JP_ZMM, "P");
 #define SPEC_PART 0x80000u       /* with SPEC_LINE and SPEC_ANY, for strips: the last warp of a block lacks lanes */
 #define SPEC_STRIDES 0x100000u   /* and three bits more: the function's strides are what one takes them for (upper.c) */
 #define STRIDES 4u
-#define SPEC_JOINED 0x20000u     /* with SPEC_LINEAR: 1 << (spec >> 24) blocks as one (join.c), whose ntid.x is a multiple of 1 << (spec >> 8 & 255) */
+#define SPEC_JOINED 0x20000u     /* with SPEC_LINEAR: 1 << (spec >> 24 & 7) blocks as one (join.c), whose ntid.x is a multiple of 1 << (spec >> 8 & 255) */
+#define SPEC_SINGLE 0x20000000u  /* with SPEC_JOINED: those are of one thread each; ctaid.x goes from lane to lane, tid.x is 0 */
 #define SPEC_STEP 0x10000u      /* with SPEC_LINEAR: blocks of one warp, whose lanes may count on being in step (jit_src.steps) */
 
 struct jx { u32 at, exit; };            /* a jump to an exit's stub */
@@ -618,14 +619,16 @@ void jit_walked(struct cta *c);
 void jit_wraps(struct grid *g, const struct jit *j, u32 pc);
 void jit_took(struct grid *g, const struct jit *ran, u64 ticks, u64 done);
 u32 jit_spec(const struct func *fn, const u32 *block);
-/* Which of a thread's numbers goes from lane to lane as %tid.x otherwise does */
+/* Which of a thread's numbers goes from lane to lane as %tid.x otherwise does, and what is as that is then */
 static inline u8 spec_sreg(u32 spec, u8 sub)
 {
+	if (spec & SPEC_SINGLE)
+		return sub == SR_CTAID_X ? SR_TID_X : sub == SR_TID_X ? SR_TID_Z : sub;
 	return !(spec & SPEC_TURNED) || (sub != SR_TID_X && sub != SR_TID_Y) ? sub : sub == SR_TID_X ? SR_TID_Y : SR_TID_X;
 }
 static inline u32 spec_log2(u32 spec) { return spec >> 8 & 255; }       /* what SPEC_POW2 and SPEC_JOINED have there */
 /* So many blocks of a row does code have in one. */
-static inline u32 jit_step(const struct func *fn, u32 spec) { return spec & SPEC_JOINED ? 1u << (spec >> 24) : 1 + fn->further; }
+static inline u32 jit_step(const struct func *fn, u32 spec) { return spec & SPEC_JOINED ? 1u << (spec >> 24 & 7) : 1 + fn->further; }
 void jit_free(struct func *fn);
 struct jit_src *jit_src_new(const struct insn *code, u32 n, const struct vreg *regs, u32 nregs);
 void jit_src_free(struct jit_src *s);

@@ -581,8 +581,9 @@ bool jit_sreg(struct jcomp *c, const struct insn *in)
 	struct as *a = &c->a;
 	u32 d = in->o[0], dim, part;
 	int t = c->r[d].cls != JC_VARY && in_gpr(c, d) >= 0 ? in_gpr(c, d) : RAX;
+	bool each = (c->spec & SPEC_SINGLE) && in->sub == SR_CTAID_X && c->r[d].cls == JC_VARY;
 
-	switch (in->sub) {
+	switch (each ? SR_TID_X : (c->spec & SPEC_SINGLE) && in->sub == SR_TID_X ? SR_TID_Z : in->sub) {
 	case SR_CTAID_X: case SR_CTAID_Y: case SR_CTAID_Z:
 	case SR_CLUSTER_CTAID_X: case SR_CLUSTER_CTAID_Y: case SR_CLUSTER_CTAID_Z: case SR_CLUSTER_CTARANK:
 		g_load(a, 1, RAX, rm_mem(R13, (s32)offsetof(struct warp, cta) - (s32)offsetof(struct warp, main)));
@@ -592,7 +593,7 @@ bool jit_sreg(struct jcomp *c, const struct insn *in)
 		g_load(a, 0, t, rm_mem(RBX, PSZ(dim) + 4 * (in->sub - SR_NCTAID_X)));
 		break;
 	case SR_TID_X: case SR_TID_Y: case SR_TID_Z:
-		dim = in->sub - SR_TID_X;
+		dim = each ? 0 : spec_sreg(c->spec & SPEC_SINGLE, in->sub) - SR_TID_X;
 		if (c->r[d].cls != JC_VARY) {
 			g_load(a, 0, t, rm_mem(RBX, PSZ(tid) + 4 * (s32)dim));
 			break;
@@ -600,10 +601,17 @@ bool jit_sreg(struct jcomp *c, const struct insn *in)
 		if (c->r[d].w)
 			return false;
 		g_load(a, 1, RAX, rm_mem(RBX, PSZ(tidv) + 8 * (s32)dim));
+		if (each) {
+			g_load(a, 1, RCX, rm_mem(R13, (s32)offsetof(struct warp, cta) - (s32)offsetof(struct warp, main)));
+			ev_n(a, V_PBCASTD, 1, 0, rm_mem(RCX, (s32)offsetof(struct cta, id)), 0, 0, 0, 4, 0);
+		}
 		for (part = 0; part < 2; part++) {
 			int z = jv_dst(c, d, part, 0);
 
-			ev(a, V_MOVU32, z, 0, rm_mem(RAX, (s32)(64 * part)));
+			if (each)
+				ev(a, V_PADDD, z, 1, rm_mem(RAX, (s32)(64 * part)));
+			else
+				ev(a, V_MOVU32, z, 0, rm_mem(RAX, (s32)(64 * part)));
 			jv_put(c, d, part, z);
 		}
 		return true;

@@ -217,6 +217,8 @@ void join_find(struct comp *c)
 		x |= c->code[i].kind == K_SREG && c->code[i].sub == SR_TID_X;
 		y |= c->code[i].kind == K_SREG && c->code[i].sub == SR_TID_Y;
 	}
+	/* who a thread is among those of its block is nothing that one alone could ask */
+	c->fn->singles = true;
 	if (!x)
 		return;
 	is = cneed(c, pool_alloc(&c->pool, c->nregs + 1));
@@ -272,16 +274,17 @@ static bool turned(const struct engine *e, const struct func *fn, const struct g
 bool join_grid(const struct engine *e, const struct func *fn, const struct grid *g, struct join *to)
 {
 	u32 n = neighbours(g->block[0]), d = g->block[2] > 1 ? 2 : 1, parts = 1;
+	bool single = g->threads == 1 && fn->singles;
 	u64 blocks = (u64)g->dim[0] * g->dim[1] * g->dim[2];
 
 	/* a warp's steps may be told by memory where a block has no other (jit_spec()) */
-	if (g->threads <= LANES && fn->jsrc && fn->jsrc->steps)
+	if (g->threads <= LANES && fn->jsrc && fn->jsrc->steps && !single)
 		return false;
-	if ((!fn->joins[0] && !fn->turns) || e->mode != ENGINE_MODE_JIT || e->vf || g->cooperative || g->clusters || g->shared_bytes)
+	if ((!fn->joins[0] && !fn->turns && !single) || e->mode != ENGINE_MODE_JIT || e->vf || g->cooperative || g->clusters || g->shared_bytes)
 		return false;
-	if (fn->turns)
+	if (fn->turns && !single)
 		return turned(e, fn, g, blocks, to);
-	if (n == 1 || !may_be_one(fn, g, 0, n) || blocks / g->dim[0] * (g->dim[0] / n) < join_least * e->nthreads)
+	if (n == 1 || !(single ? g->dim[0] >= n : may_be_one(fn, g, 0, n)) || blocks / g->dim[0] * (g->dim[0] / n) < join_least * e->nthreads)
 		return false;
 	/* a block that is larger than may be has parts, one after the other: its threads know nothing of each other */
 	while (g->threads * n / parts > 1024)
@@ -289,6 +292,7 @@ bool join_grid(const struct engine *e, const struct func *fn, const struct grid 
 	if (parts > PARTS_MOST || g->block[d] % parts)
 		return false;
 	to->n = n;
+	to->single = single;
 	to->parts = parts;
 	to->size[0] *= n;
 	to->size[d] /= parts;

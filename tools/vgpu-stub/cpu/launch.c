@@ -210,7 +210,7 @@ u64 launch_coarse;
 static struct jit *code_of(const struct engine *e, const struct grid *g, struct func *fn)
 {
 	u32 spec = g->join.n == 1 && !g->join.turned ? jit_spec(fn, g->block) :
-		   SPEC_LINEAR | SPEC_JOINED | (u32)__builtin_ctz(g->block[0]) << 8 | (g->join.turned ? SPEC_TURNED : (u32)__builtin_ctz(g->join.n) << 24);
+		   SPEC_LINEAR | SPEC_JOINED | (u32)__builtin_ctz(g->block[0]) << 8 | (g->join.turned ? SPEC_TURNED : (u32)__builtin_ctz(g->join.n) << 24) | (g->join.single ? SPEC_SINGLE : 0);
 
 	return e->mode == ENGINE_MODE_JIT ? jit_get(fn, spec | strides_of(fn, g->args)) : NULL;
 }
@@ -343,7 +343,7 @@ static struct grid *fill(struct engine *e, struct grid *g, const struct engine_l
 	one = apart(g);
 	g->args = l->params;
 	/* verify.c has the ordinary function first */
-	g->tunes = !e->vf && e->mode == ENGINE_MODE_JIT && (g->nblocks >= COARSE_LEAST * (u64)e->nthreads || jit_coarse) && neighbours(g, fn);
+	g->tunes = !e->vf && e->mode == ENGINE_MODE_JIT && (g->nblocks >= COARSE_LEAST * (u64)e->nthreads || jit_coarse) && neighbours(g, fn) && !(fn->singles && threads == 1);
 	if (g->tunes && tune_takes(fn) && lay_out(e, g, &one, 0))
 		jit = coarse_code(e, g, fn);
 	if (jit) {

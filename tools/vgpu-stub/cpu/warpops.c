@@ -320,13 +320,20 @@ void lane_sreg(struct tstate *ts, struct frame *f, const struct insn *in, u32 m)
 	u32 l;
 
 	switch (in->sub) {
-	case SR_TID_X: row = g->tid[0] + w->index * LANES; break;
+	case SR_TID_X: row = g->tid[g->join.single ? 2 : 0] + w->index * LANES; break;
 	case SR_TID_Y: row = g->tid[1] + w->index * LANES; break;
 	case SR_TID_Z: row = g->tid[2] + w->index * LANES; break;
 	case SR_NTID_X: v = g->block[0]; break;
 	case SR_NTID_Y: v = g->block[1]; break;
 	case SR_NTID_Z: v = g->block[2]; break;
-	case SR_CTAID_X: v = c->id[0]; break;
+	case SR_CTAID_X:
+		v = c->id[0];
+		if (g->join.single) {
+			for (l = 0; l < LANES; l++)
+				t32[l] = (u32)v + g->tid[0][l];
+			row = t32;
+		}
+		break;
 	case SR_CTAID_Y: v = c->id[1]; break;
 	case SR_CTAID_Z: v = c->id[2]; break;
 	case SR_NCTAID_X: v = g->dim[0]; break;

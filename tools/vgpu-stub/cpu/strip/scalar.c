@@ -390,18 +390,28 @@ bool s_sreg(struct scomp *c, const struct insn *in)
 {
 	struct as *a = &c->a;
 	bool scalar = c->r[in->o[0]].v.cls == SC_SCALAR;
+	u8 sr;
 
 	if (in->dw)
 		return false;
-	switch (in->sub) {
+	sr = spec_sreg(c->spec & SPEC_SINGLE, in->sub);
+	switch (sr) {
 	case SR_TID_X: case SR_TID_Y: case SR_TID_Z:
-		g_load(a, 1, RCX, rm_mem(R15, (s32)offsetof(struct sprivate, tidv) + 8 * (in->sub - SR_TID_X)));
+		g_load(a, 1, RCX, rm_mem(R15, (s32)offsetof(struct sprivate, tidv) + 8 * (sr - SR_TID_X)));
+		if (in->sub == SR_CTAID_X)
+			g_load(a, 1, RDX, SPM(ctaid));
 		if (!scalar) {
 			vy(a, X_MOVU, 0, 0, rm_idx(RCX, RBP, 0, 0));
+			if (in->sub == SR_CTAID_X) {
+				vy(a, X_PBCASTD, 1, 0, rm_mem(RDX, 0));
+				vr(a, X_PADDD, 0, 0, 1);
+			}
 			sput(c, in->o[0], 0, 0);
 			return true;
 		}
 		g_load(a, 0, RAX, rm_idx(RCX, RBP, 0, 0));
+		if (in->sub == SR_CTAID_X)
+			g_alu(a, 0, G_ADD, RAX, rm_mem(RDX, 0));
 		break;
 	case SR_LANEID:
 		if (!scalar)
