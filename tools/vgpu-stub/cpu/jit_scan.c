@@ -479,15 +479,10 @@ static struct jval sreg_value(struct jcomp *c, const struct insn *in)
 
 	switch (spec_sreg(c->spec, in->sub)) {
 	case SR_TID_X:
-		if (in->sub == SR_CTAID_X) {
-			for (l = 0; l < LANES; l++)
-				v[l] = l;
-			return pattern(c, v, 5, 0x7fffffff);
-		}
 		if ((c->spec & 255) <= SPEC_LINE) {
 			for (l = 0; l < LANES; l++)
 				v[l] = l;
-			return pattern(c, v, 5, 1023);
+			return pattern(c, v, 5, in->sub == SR_CTAID_X ? 0x7fffffff : 1023);
 		}
 		if ((c->spec & 255) == SPEC_POW2) {
 			for (l = 0; l < LANES; l++)

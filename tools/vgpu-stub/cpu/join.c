@@ -13,10 +13,11 @@
  *      0 1 2 .. 15 | 0 1 2 .. 15      0 1 2 ..       31           0 32 64 ..
  *      16 ..       | 16 ..            32 ..                       1 33 65 ..
  *
- * Where threads that are neighbours in y lie side by side in memory, it is blocks of a column, and lanes go down it. None of that is for kernels that have shared
+ * Where threads that are neighbours in y lie side by side in memory, it is blocks of a column, and lanes go down it. Blocks of one thread may make of their number
+ * what they like: 32 of them are lanes who have ctaid.x of the first one and their own number, and 0 for tid.x (SPEC_SINGLE). None of that is for kernels that have shared
  * memory or barriers, that do something lanes do together, ask who they are in another way, or might wait for others.
  *
- * In: statements as they were lowered, calls taken in. Out: join_find(): func.joins, joins_width, turns. join_grid(), at a launch: how many blocks are one.
+ * In: statements as they were lowered, calls taken in. Out: join_find(): func.joins, joins_width, turns, singles. join_grid(), at a launch: how many blocks are one.
  */
 #include <string.h>
 
