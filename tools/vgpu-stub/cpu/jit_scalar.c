@@ -581,9 +581,10 @@ bool jit_sreg(struct jcomp *c, const struct insn *in)
 	struct as *a = &c->a;
 	u32 d = in->o[0], dim, part;
 	int t = c->r[d].cls != JC_VARY && in_gpr(c, d) >= 0 ? in_gpr(c, d) : RAX;
-	bool each = (c->spec & SPEC_SINGLE) && in->sub == SR_CTAID_X && c->r[d].cls == JC_VARY;
+	u8 sr = spec_sreg(c->spec & SPEC_SINGLE, in->sub);
+	bool block = in->sub == SR_CTAID_X;     /* and what a lane is of it, among blocks of one thread */
 
-	switch (each ? SR_TID_X : (c->spec & SPEC_SINGLE) && in->sub == SR_TID_X ? SR_TID_Z : in->sub) {
+	switch (sr) {
 	case SR_CTAID_X: case SR_CTAID_Y: case SR_CTAID_Z:
 	case SR_CLUSTER_CTAID_X: case SR_CLUSTER_CTAID_Y: case SR_CLUSTER_CTAID_Z: case SR_CLUSTER_CTARANK:
 		g_load(a, 1, RAX, rm_mem(R13, (s32)offsetof(struct warp, cta) - (s32)offsetof(struct warp, main)));
@@ -593,25 +594,26 @@ bool jit_sreg(struct jcomp *c, const struct insn *in)
 		g_load(a, 0, t, rm_mem(RBX, PSZ(dim) + 4 * (in->sub - SR_NCTAID_X)));
 		break;
 	case SR_TID_X: case SR_TID_Y: case SR_TID_Z:
-		dim = each ? 0 : spec_sreg(c->spec & SPEC_SINGLE, in->sub) - SR_TID_X;
+		dim = sr - SR_TID_X;
+		if (block)
+			g_load(a, 1, RCX, rm_mem(R13, (s32)offsetof(struct warp, cta) - (s32)offsetof(struct warp, main)));
 		if (c->r[d].cls != JC_VARY) {
 			g_load(a, 0, t, rm_mem(RBX, PSZ(tid) + 4 * (s32)dim));
+			if (block)
+				g_alu(a, 0, G_ADD, t, rm_mem(RCX, (s32)offsetof(struct cta, id)));
 			break;
 		}
 		if (c->r[d].w)
 			return false;
 		g_load(a, 1, RAX, rm_mem(RBX, PSZ(tidv) + 8 * (s32)dim));
-		if (each) {
-			g_load(a, 1, RCX, rm_mem(R13, (s32)offsetof(struct warp, cta) - (s32)offsetof(struct warp, main)));
+		if (block)
 			ev_n(a, V_PBCASTD, 1, 0, rm_mem(RCX, (s32)offsetof(struct cta, id)), 0, 0, 0, 4, 0);
-		}
 		for (part = 0; part < 2; part++) {
 			int z = jv_dst(c, d, part, 0);
 
-			if (each)
-				ev(a, V_PADDD, z, 1, rm_mem(RAX, (s32)(64 * part)));
-			else
-				ev(a, V_MOVU32, z, 0, rm_mem(RAX, (s32)(64 * part)));
+			ev(a, V_MOVU32, z, 0, rm_mem(RAX, (s32)(64 * part)));
+			if (block)
+				ev(a, V_PADDD, z, z, rm_reg(1));
 			jv_put(c, d, part, z);
 		}
 		return true;
