@@ -82,6 +82,8 @@ for line in open(3):
         side = 1
     elif line == "-- new\n":
         side = 2
+    elif line.startswith("-- "):
+        sys.exit(f"a line that is neither -- old, -- new nor -- in FILE: {line}")
     elif now is not None and side:
         now[-1][side] += line
 
