@@ -82,7 +82,7 @@ for line in open(3):
         side = 1
     elif line == "-- new\n":
         side = 2
-    elif line.startswith("-- "):
+    elif line.startswith("-- ") and line != "-- old\n":
         sys.exit(f"a line that is neither -- old, -- new nor -- in FILE: {line}")
     elif now is not None and side:
         now[-1][side] += line
@@ -131,7 +131,7 @@ compile() {
 		[ -e "$f" ] && cp -n $cpu/*.h $cpu/*.inc $cpu/*.def "$d/src/" && break
 	done
 	for f in $(cut -d" " -f1 "$d/changed"); do
-		n=$(basename "$f")
+		n=${f##*/}
 		if [[ $f == strip/*.c ]]; then
 			srcs+=("$f")
 			continue
@@ -143,7 +143,7 @@ compile() {
 		fi
 		# what includes it, in copies that find the changed one beside them
 		for o in $(grep -l "/$n\b" "$build"/obj/stub/$cpu/*.d); do
-			o=$(basename "$o" .d).c
+			o=${o##*/} o=${o%.d}.c
 			[ -e "$d/src/$o" ] || { cp $cpu/"$o" "$d/src/" && srcs+=("$o"); }
 		done
 	done
@@ -160,10 +160,10 @@ program() {
 	local d=$1 p=$2 o objs=()
 	[ -e "$d/$p" ] && return
 	for o in "$build"/obj/stub/$cpu/*.o; do
-		[ -e "$d/$(basename "$o")" ] || objs+=("$o")
+		[ -e "$d/${o##*/}" ] || objs+=("$o")
 	done
 	for o in "$build"/obj/stub/$cpu/strip/*.o; do
-		[ -e "$d/strip_$(basename "$o")" ] || objs+=("$o")
+		[ -e "$d/strip_${o##*/}" ] || objs+=("$o")
 	done
 	o=$build/obj/plain/tests/ptx/$p.o
 	[ -e "$o" ] || o=$build/obj/plain/tests/unit/test_$p.o
