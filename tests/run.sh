@@ -24,10 +24,10 @@ unset VGPU_AGENT LD_PRELOAD CUDA_VISIBLE_DEVICES
 
 wanted() { [ -z "$only" ] || [[ $1 =~ $only ]]; }
 
-# Between `together` and `apart` one test more runs than there are processors (each waits for something now and then); their verdicts
+# Between `together` and `apart` two tests more run than there are processors (each waits for something now and then); their verdicts
 # come in the list's order.
 lanes=1 queue=() sleeper='' sleepers=' '
-together() { lanes=$(($(nproc) + 1)); }
+together() { lanes=$(($(nproc) + 2)); }
 # asleep t|many ...: one that waits nearly all of its time is started at once, and keeps no other from running
 asleep() { sleeper=1; "$@"; sleeper=; }
 busy() {

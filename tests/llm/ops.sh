@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 # llama.cpp's own operator tests (test-backend-ops of the packaged version: all of its cases, data and comparisons) on the unmodified
 # ggml-cuda: the CUDA 12 package at compute capability 6.1, the CUDA 13 package at 7.5 and at 8.0, against the CPU backend's reference.
-#   ops.sh BUILD                                     a sample of every operator, two lines for each of the three
+#   ops.sh [-s N] BUILD                              N cases (6) of every operator, two lines for each of the three
 #   ops.sh -a [-c CC]... [-o OP]... [-m COST] [-e N] BUILD
 #                                                    all cases, one line for each operator; goes on where it stopped. Of those left,
 #                                                    none above that cost; every Nth of each operator
@@ -10,14 +10,14 @@
 set -u
 here=$(cd "$(dirname "$0")" && pwd)
 export LC_ALL=C
-all='' ccs='' only='' report='' most='' every=1
+all='' ccs='' only='' report='' most='' every=1 sample=6
 # what an engine is likeliest to get wrong comes first: recurrences, barriers, shared memory, gathers, tensor cores
 first="SSM_SCAN SSM_CONV RWKV_WKV6 RWKV_WKV7 GATED_LINEAR_ATTN GATED_DELTA_NET ARGSORT TOP_K CUMSUM SOLVE_TRI ARGMAX SUM MEAN SOFT_MAX"
 first+=" CROSS_ENTROPY_LOSS NORM RMS_NORM GROUP_NORM L2_NORM ROPE ROPE_BACK MUL_MAT_ID MUL_MAT FLASH_ATTN_EXT LIGHTNING_INDEXER CONV_2D"
 # cases in which ggml's own kernels race at 7.5 (barrier.py): heads of 512, 16 or 32 columns
 race='^FLASH_ATTN_EXT[(]hsk=512,hsv=512,.*,nr23=[[](4|8),.*,nb=([3-9]|[1-9][0-9]+),'
 
-while getopts ac:e:m:o:r o; do
+while getopts ac:e:m:o:rs: o; do
 	case $o in
 	a) all=1 ;;
 	c) ccs+=" $OPTARG" ;;
@@ -25,6 +25,7 @@ while getopts ac:e:m:o:r o; do
 	m) most=$OPTARG ;;
 	o) only+=" $OPTARG" ;;
 	r) report=1 ;;
+	s) sample=$OPTARG ;;
 	*) exit 2 ;;
 	esac
 done
@@ -90,7 +91,7 @@ sampled() {
 	local op want ok failed line n=0 ops=0 missing
 
 	rm -f "$D/$cc.sample.log"
-	on sample 6 >"$D/$cc.sample" 2>"$D/$cc.err"
+	on sample "$sample" >"$D/$cc.sample" 2>"$D/$cc.err"
 	cut -f1 "$D/$cc.sample" | run "$D/$cc.sample.log"
 	while IFS=$'\t' read -r op want ok failed line; do
 		ops=$((ops + 1)) n=$((n + ok))

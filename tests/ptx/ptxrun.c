@@ -4,13 +4,14 @@
  * memory, faults and output stand in its comments (README.md has the grammar).
  *
  * Build: tests/ptx/ptxrun.c tools/vgpu-stub/cpu/[all].c -llz4 -lzstd -lm -lpthread
- * Usage: ptxrun [-v] [-s] [-t SECONDS] [-c CORES] [-m MODE] [-j JOBS] [-x SEED] [-b FURTHER] [-g GIB] FILE|FOLDER...    (default tests/ptx/cases)
+ * Usage: ptxrun [-v] [-s] [-t SECONDS] [-c CORES] [-m MODE] [-j JOBS] [-x SEED] [-b FURTHER] [-g GIB] [-e N] FILE|FOLDER...    (default tests/ptx/cases)
  *        -s: a line "ok NAME", "FAIL NAME" or "skip NAME" for each file, for tests/run.sh;
  *        -m: jit, interp, memcheck or ops; with memcheck every report has to be named by the file
  *            cuda: on NVIDIA's driver, $CUDA_LIBRARY or libcuda.so.1, by JOBS processes; what that cannot tell is skipped
  *        -x: the JIT's code is left to the interpreter and entered again at places that SEED says
  *        -b: each block does the work of so many more besides its own, where that may be (coarsen.c)
  *        -g: device memory's addresses are so many, 512 otherwise: qemu-user notes each page of what is reserved
+ *        -e: every Nth file of each folder
  *        exit 0 all passed, 1 some failed, 77 nothing to run
  *
  * Every file runs in a child process of its own (with -m cuda, in one that has had no fault so far): a crash or an endless kernel fails
@@ -29,6 +30,7 @@ static unsigned long long span_bytes = 512ull << 30;
 #include "pool.h"
 
 static int verbose;
+static int every = 1;           /* file of a folder */
 static int scenarios;           /* one line "ok|FAIL|skip NAME ..." for each file */
 
 static void do_stack(struct test *t, const char *s)
@@ -314,7 +316,7 @@ static int add(const char *path)
 	for (int k = 0; k < n; k++) {
 		snprintf(inside, sizeof(inside), "%s/%s", path, list[k]->d_name);
 		free(list[k]);
-		rc |= add_file(inside);
+		rc |= k % every ? 0 : add_file(inside);
 	}
 	if (n >= 0)
 		free(list);
@@ -416,7 +418,7 @@ int main(int argc, char **argv)
 
 	usual_ns = verify_ns;
 	join_least = 0;         /* wherever that may be */
-	while ((opt = getopt(argc, argv, "vst:c:m:x:b:j:g:")) != -1) {
+	while ((opt = getopt(argc, argv, "vst:c:m:x:b:j:g:e:")) != -1) {
 		if (opt == 'v')
 			verbose = 1;
 		else if (opt == 's')
@@ -431,6 +433,8 @@ int main(int argc, char **argv)
 			jit_coarse = (uint32_t)strtoul(optarg, NULL, 0);
 		else if (opt == 'j')
 			jobs = (unsigned)atoi(optarg);
+		else if (opt == 'e' && atoi(optarg) > 0)
+			every = atoi(optarg);
 		else if (opt == 'g')
 			span_bytes = (unsigned long long)atoi(optarg) << 30;
 		else if (opt == 'm' && !rig_set_mode(optarg))
