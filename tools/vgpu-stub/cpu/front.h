@@ -97,6 +97,7 @@ struct comp {
 	bool texture;           /* coordinates stand in an address */
 	bool texels;            /* there are such instructions */
 	bool late;              /* the body has variables of its own in memory */
+	bool far, far_known;    /* lower_async.c: generic addresses may be of other blocks of the cluster */
 	enum pays coarse;
 	u32 nest;               /* operands inside operands: one level */
 	const char *op_name;    /* of the statement being read */
@@ -206,10 +207,12 @@ void lower_atom(struct comp *c, struct stmt *st);
 void lower_video(struct comp *c, struct stmt *st);
 /* lower_tex.c */
 void lower_tex(struct comp *c, struct stmt *st);
-/* lower_stack.c: alloca; in front of a body, and a statement */
+/* lower_stack.c: alloca; in front of a body, and a statement. Does the body say that? */
+bool body_names(const struct comp *c, const char *what);
 void stack_begin(struct comp *c);
 void lower_stack(struct comp *c, struct stmt *st);
 /* lower_async.c: cp.async, createpolicy */
+bool far_shared(struct comp *c);
 void lower_async(struct comp *c, struct stmt *st);
 /* st.async, red.async: false for a plain one; else what they write is written by `write`, and the mbarrier is told */
 bool lower_behind(struct comp *c, struct stmt *st, void (*write)(struct comp *c, struct stmt *st));

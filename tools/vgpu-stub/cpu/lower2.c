@@ -165,6 +165,7 @@ void lower_mem(struct comp *c, struct stmt *st)
 {
 	struct insn *in;
 	u32 a, d;
+	bool far;
 	u8 w;
 
 	switch (st->od->x) {
@@ -192,8 +193,9 @@ void lower_mem(struct comp *c, struct stmt *st)
 		}
 		if (!w)
 			UNSUPPORTED(c, st, "cvta.u32 is not supported");
-		in = emit(c, st->far ? K_GEN : K_CVTA);
-		if (st->far) {
+		far = st->far || (st->mod[MC_SPACE] == SPACE_SHARED && far_shared(c));
+		in = emit(c, far ? K_GEN : K_CVTA);
+		if (far) {
 			in->u.gen = gen_far;
 			in->lop = OPID_CVTA;
 		}

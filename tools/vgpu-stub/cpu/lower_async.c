@@ -6,6 +6,7 @@
  * cp.async is a load and a store, done at once, which nobody may tell from one that is done later. There is no cache to
  * tell anything: a policy is a number that is carried to where it is ignored.
  */
+#define _GNU_SOURCE
 #include <stdio.h>
 #include <string.h>
 
@@ -627,6 +628,20 @@ static void lower_mapa(struct comp *c, struct stmt *st)
 	in->aw = type_w(t);
 	in->dw = map ? type_w(t) : 0;
 	in->sub = st->mod[MC_SPACE] != SPACE_SHARED;
+}
+
+/*
+ * May a generic address be one in another block's shared memory? A kernel makes such by mapa; functions are handed them. cvta of .shared, which
+ * hardware has no other way for than that of .shared::cluster, must know them then: libcu++ converts what map_shared_rank() gives by __cvta_generic_to_shared().
+ */
+bool far_shared(struct comp *c)
+{
+	const struct module *m = c->m;
+
+	if (!c->far_known)
+		c->far = m->target >= 90 && (c->fn->entry ? body_names(c, "mapa.") : memmem(m->text, (size_t)(m->end - m->text), "mapa.", 5) != NULL);
+	c->far_known = true;
+	return c->far;
 }
 
 void lower_async(struct comp *c, struct stmt *st)

@@ -15,16 +15,18 @@
 #define NOWHERE 0x7fff0000f0000000ull   /* outside of every .local window, as 32 bits too */
 
 /* The body alone is looked at: with the rest of a module behind each function its text would be read as often as it has functions. */
-static bool named(const struct comp *c)
+bool body_names(const struct comp *c, const char *what)
 {
 	const char *from = c->fn->body;
 	struct lex l = c->lx;
 
 	l.p = from;             /* behind the brace */
 	lex_skip_braces(&l);
-	/* with their types: a name that begins so is none */
-	return memmem(from, (size_t)(l.p - from), "alloca.u", 8) || memmem(from, (size_t)(l.p - from), "stacksave.u", 11);
+	return memmem(from, (size_t)(l.p - from), what, strlen(what));
 }
+
+/* with their types: a name that begins so is none */
+static bool named(const struct comp *c) { return body_names(c, "alloca.u") || body_names(c, "stacksave.u"); }
 
 /* The address of a byte of the area. */
 static u32 place(struct comp *c, u32 off)
