@@ -421,6 +421,7 @@ void vg_defer(enum vg_deferred_kind kind, struct vg_ctx *c, uint16_t stream, uin
 void vg_deferred_reap(void);
 bool vg_deferred_wait(void);            /* waits for the oldest; false: there is none */
 void vg_deferred_drop_ctx(struct vg_ctx *c);
+void vg_retained_reap(void);            /* user objects of graphs (driver/graph_object.c), without the graphs' lock */
 
 /* ---- staging.c: copies that touch ordinary memory ------------------------------------------------------------ */
 

@@ -438,6 +438,7 @@ static CUresult synchronize(struct vg_ctx *c)
 	uint32_t status = vg_ctx_sync(c);
 
 	vg_pools_settle();
+	vg_retained_reap();
 	return vg_done(c, status);
 }
 

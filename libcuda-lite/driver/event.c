@@ -159,6 +159,7 @@ CUresult cuEventSynchronize(CUevent h)
 				      e->cu_flags & CU_EVENT_BLOCKING_SYNC);
 	vg_printf_drain(e->ctx);
 	vg_pools_settle();
+	vg_retained_reap();
 	return vg_done(e->ctx, status);
 }
 

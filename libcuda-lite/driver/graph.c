@@ -158,7 +158,7 @@ struct vg_graph *vg_graph_copy(const struct vg_graph *g, bool private)
 				vg_graph_free(c);
 				return NULL;
 			}
-	if (!private && !vg_retained_copy(c, g)) {
+	if (!vg_retained_copy(c, g)) {
 		vg_graph_free(c);
 		return NULL;
 	}

@@ -157,6 +157,10 @@ void vg_graph_mem_launched(const struct vg_exec *e);
 /* graph_object.c */
 void vg_retained_drop(struct vg_retained *r);
 bool vg_retained_copy(struct vg_graph *to, const struct vg_graph *from);
+/* What an exec has no more: gone, or when its last launch is done. vg_graphs is held */
+void vg_retained_leave(struct vg_exec *e, struct vg_retained *list);
+void vg_graph_leave(struct vg_exec *e, struct vg_graph *g);
+void vg_work_leave(struct vg_exec *e, const struct vg_work *w);
 
 /* capture.c: a node in a stream that captures; takes w */
 CUresult vg_capture_add(struct vg_stream *s, struct vg_work *w, CUgraphNode *node);

@@ -411,6 +411,7 @@ static void exec_free(struct vg_exec *e)
 	if (e->graph) {
 		if (source && vg_graph_single(e->graph))
 			source->execs--;
+		vg_graph_leave(e, e->graph);
 		vg_graph_free(e->graph);
 	}
 	vg_program_free(&e->program);
@@ -548,6 +549,7 @@ CUresult cuGraphExecDestroy(CUgraphExec h)
 	exec_free(e);
 	vg_unlock(&vg_graphs);
 	vg_deferred_reap();
+	vg_retained_reap();
 	return CUDA_SUCCESS;
 }
 
@@ -606,7 +608,11 @@ static bool same_before(const struct vg_edges *a, const struct vg_edges *b)
 static CUgraphExecUpdateResult compare(const struct vg_graph *old, const struct vg_graph *new, const struct vg_node **bad,
 				       const struct vg_node **was)
 {
-	for (uint32_t i = 0; i < old->n && i < new->n; i++) {
+	*bad = *was = NULL;
+	/* Documented: with a different number of nodes there is none to blame. */
+	if (old->n != new->n)
+		return CU_GRAPH_EXEC_UPDATE_ERROR_TOPOLOGY_CHANGED;
+	for (uint32_t i = 0; i < old->n; i++) {
 		const struct vg_work *a = old->nodes[i]->work, *b = new->nodes[i]->work;
 		CUgraphExecUpdateResult r;
 
@@ -628,8 +634,7 @@ static CUgraphExecUpdateResult compare(const struct vg_graph *old, const struct 
 		}
 	}
 	*bad = *was = NULL;
-	/* Documented: with a different number of nodes there is none to blame. */
-	return old->n == new->n ? CU_GRAPH_EXEC_UPDATE_SUCCESS : CU_GRAPH_EXEC_UPDATE_ERROR_TOPOLOGY_CHANGED;
+	return CU_GRAPH_EXEC_UPDATE_SUCCESS;
 }
 
 /* A new work for each node, or none at all. */
@@ -660,11 +665,22 @@ static void take_origins(struct vg_graph *to, const struct vg_graph *from)
 static CUresult replace(struct vg_exec *e, const struct vg_graph *new)
 {
 	struct vg_work **w = malloc((new->n + 1) * sizeof *w);
+	struct vg_retained *was = e->graph->retained;
 
 	if (!w || !copy_works(new, w)) {
 		free(w);
 		return CUDA_ERROR_OUT_OF_MEMORY;
 	}
+	e->graph->retained = NULL;
+	if (!vg_retained_copy(e->graph, new)) {
+		vg_retained_drop(e->graph->retained);
+		e->graph->retained = was;
+		for (uint32_t i = 0; i < new->n; i++)
+			vg_work_free(w[i]);
+		free(w);
+		return CUDA_ERROR_OUT_OF_MEMORY;
+	}
+	vg_retained_leave(e, was);
 	for (uint32_t i = 0; i < new->n; i++) {
 		struct vg_node *x = e->graph->nodes[i];
 
@@ -672,6 +688,7 @@ static CUresult replace(struct vg_exec *e, const struct vg_graph *new)
 			take_origins(vg_inside(w[i], k), vg_inside(x->work, k));
 			vg_inside(w[i], k)->owner = x;
 		}
+		vg_work_leave(e, x->work);
 		vg_work_free(x->work);
 		x->work = w[i];
 	}

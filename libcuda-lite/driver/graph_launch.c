@@ -182,6 +182,7 @@ static CUresult impl_cuGraphLaunch(CUgraphExec h, CUstream stream, bool pt)
 	else
 		r = launch(e, s);
 	vg_unlock(&e->lock);
+	vg_retained_reap();
 	return r;
 }
 VG_TWIN(cuGraphLaunch, _ptsz, (CUgraphExec exec, CUstream stream), (exec, stream, pt))

@@ -205,6 +205,7 @@ static CUresult exec_set(struct vg_exec *e, struct vg_node *x, struct vg_work *w
 			w->u.kernel.shape.attrs |= old->u.kernel.shape.attrs;
 		x->work = w;
 		w = old;
+		vg_work_leave(e, old);
 		e->dirty = true;
 	}
 	vg_work_free(w);

@@ -4,7 +4,9 @@
  * programs.
  *
  * Destructors run where the last reference goes, without any lock of ours but the graphs': as with CUDA, they may call
- * nothing of CUDA.
+ * nothing of CUDA. An exec has references of its own, those of the graph that it was made of (CUDA Programming Guide, "CUDA User
+ * Objects"); what it lets go of, destroyed or updated, while a launch of it is on the way goes when that is done: at the next launch
+ * of a graph, synchronization or end of an exec.
  */
 #include "graph.h"
 
@@ -52,6 +54,74 @@ bool vg_retained_copy(struct vg_graph *to, const struct vg_graph *from)
 		r->o->refs += r->n;
 	}
 	return true;
+}
+
+/* What launches on the way keep; W vg_graphs, but `leaving` is looked at without. */
+static struct leave {
+	struct leave *next;
+	struct vg_ctx *ctx;
+	uint64_t ctx_handle, ticket;
+	uint16_t stream;
+	struct vg_retained *list;
+} *leaves;
+static uint32_t leaving;
+
+static bool through(const struct vg_ctx *c, uint64_t handle, uint16_t stream, uint64_t ticket)
+{
+	return c->handle != handle || vg_ctx_error(c) || vgpu_timeline_reached(&c->timelines[stream], ticket);
+}
+
+void vg_retained_leave(struct vg_exec *e, struct vg_retained *list)
+{
+	struct leave *l;
+
+	if (!list)
+		return;
+	if (e->last && !through(e->last_ctx, e->last_ctx_handle, e->last_stream, e->last)) {
+		l = malloc(sizeof *l);
+		if (l) {
+			*l = (struct leave){ leaves, e->last_ctx, e->last_ctx_handle, e->last, e->last_stream, list };
+			leaves = l;
+			__atomic_store_n(&leaving, leaving + 1, __ATOMIC_RELAXED);
+			return;
+		}
+		(void)vg_wait_timeline(e->last_ctx, &e->last_ctx->timelines[e->last_stream], e->last);
+	}
+	vg_retained_drop(list);
+}
+
+void vg_graph_leave(struct vg_exec *e, struct vg_graph *g)
+{
+	vg_retained_leave(e, g->retained);
+	g->retained = NULL;
+	for (uint32_t i = 0; i < g->n; i++)
+		vg_work_leave(e, g->nodes[i]->work);
+}
+
+void vg_work_leave(struct vg_exec *e, const struct vg_work *w)
+{
+	for (uint32_t k = 0; w && vg_inside(w, k); k++)
+		vg_graph_leave(e, vg_inside(w, k));
+}
+
+void vg_retained_reap(void)
+{
+	struct leave **p, *l;
+
+	if (!__atomic_load_n(&leaving, __ATOMIC_RELAXED))
+		return;
+	vg_lock(&vg_graphs);
+	for (p = &leaves; (l = *p);) {
+		if (!through(l->ctx, l->ctx_handle, l->stream, l->ticket)) {
+			p = &l->next;
+			continue;
+		}
+		*p = l->next;
+		__atomic_store_n(&leaving, leaving - 1, __ATOMIC_RELAXED);
+		vg_retained_drop(l->list);
+		free(l);
+	}
+	vg_unlock(&vg_graphs);
 }
 
 CUresult cuUserObjectCreate(CUuserObject *object, void *ptr, CUhostFn destroy, unsigned int refs, unsigned int flags)

@@ -126,6 +126,7 @@ static CUresult impl_cuStreamSynchronize(CUstream h, bool pt)
 	VG_NO_CAPTURE(s);
 	status = vg_stream_sync(s);
 	vg_pools_settle();
+	vg_retained_reap();
 	return vg_done(s->ctx, status);
 }
 VG_TWIN(cuStreamSynchronize, _ptsz, (CUstream stream), (stream, pt))

@@ -370,6 +370,12 @@ static void updates(void)
 	longer = capture(1, 1, 5, 0);
 	WANT(CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE, cuGraphExecUpdate(e, longer, &info));
 	EXPECT_EQ(info.result, CU_GRAPH_EXEC_UPDATE_ERROR_TOPOLOGY_CHANGED);
+	EXPECT(!info.errorNode && !info.errorFromNode);
+	CK(cuGraphDestroy(longer));
+	longer = capture(1, 1, 5, 1);                   /* their number comes before what they are */
+	WANT(CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE, cuGraphExecUpdate(e, longer, &info));
+	EXPECT_EQ(info.result, CU_GRAPH_EXEC_UPDATE_ERROR_TOPOLOGY_CHANGED);
+	EXPECT(!info.errorNode);
 	other = capture(1, 1, 3, 1);
 	WANT(CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE, cuGraphExecUpdate(e, other, &info));
 	EXPECT_EQ(info.result, CU_GRAPH_EXEC_UPDATE_ERROR_NODE_TYPE_CHANGED);
@@ -560,6 +566,74 @@ static void objects(void)
 	WANT(CUDA_ERROR_INVALID_VALUE, cuUserObjectRelease(o, 1));
 }
 
+/* A graph that waits for a flag, and keeps what counts in *gone; its own or, inside, that of a child. */
+static CUgraph keeps(CUdeviceptr flag, int *gone, int inside)
+{
+	CUDA_KERNEL_NODE_PARAMS p = { .func = wait_flag, .gridDimX = 1, .gridDimY = 1, .gridDimZ = 1, .blockDimX = 1, .blockDimY = 1, .blockDimZ = 1 };
+	CUdeviceptr seen = flag + 4;
+	void *args[] = { &flag, &seen };
+	CUgraph g, outer;
+	CUgraphNode n;
+	CUuserObject o;
+
+	CK(cuGraphCreate(&g, 0));
+	p.kernelParams = args;
+	CK(cuGraphAddKernelNode(&n, g, NULL, 0, &p));
+	CK(cuUserObjectCreate(&o, gone, destroy_it, 1, CU_USER_OBJECT_NO_DESTRUCTOR_SYNC));
+	CK(cuGraphRetainUserObject(g, o, 1, CU_GRAPH_USER_OBJECT_MOVE));
+	if (!inside)
+		return g;
+	CK(cuGraphCreate(&outer, 0));
+	CK(cuGraphAddChildGraphNode(&n, outer, NULL, 0, g));
+	CK(cuGraphDestroy(g));
+	EXPECT_EQ(*gone, 0);
+	return outer;
+}
+
+/* An exec has references of its own; what it lets go of while a launch is on the way goes when that is done. */
+static void objects_of_exec(int inside)
+{
+	int first = 0, second = 0, none = 0;
+	CUgraphExecUpdateResultInfo info;
+	CUdeviceptr flag = drv_alloc(8);
+	uint32_t one = 1;
+	CUgraph a, b;
+	CUgraphExec e;
+
+	CK(cuMemsetD32(flag, 0, 2));
+	a = keeps(flag, &first, inside);
+	b = keeps(flag, &second, inside);
+	e = make(a);
+	CK(cuGraphDestroy(a));
+	EXPECT_EQ(first, 0);
+	CK(cuGraphLaunch(e, s));
+	CK(cuGraphExecUpdate(e, b, &info));
+	CK(cuGraphDestroy(b));
+	CK(cuStreamSynchronize(s2));
+	EXPECT_EQ(first, 0);                    /* that launch waits for the flag */
+	LAUNCH(set_flag, 1, 1, 0, s2, &flag, &one);
+	CK(cuStreamSynchronize(s));
+	EXPECT_EQ(first, 1);
+	EXPECT_EQ(second, 0);
+	CK(cuMemsetD32(flag, 0, 2));
+	CK(cuGraphLaunch(e, s));
+	CK(cuGraphExecDestroy(e));
+	CK(cuStreamSynchronize(s2));
+	EXPECT_EQ(second, 0);
+	LAUNCH(set_flag, 1, 1, 0, s2, &flag, &one);
+	CK(cuStreamSynchronize(s));
+	EXPECT_EQ(second, 1);
+	/* nothing on the way: at once */
+	a = keeps(flag, &none, inside);
+	e = make(a);
+	CK(cuGraphDestroy(a));
+	EXPECT_EQ(none, 0);
+	CK(cuGraphExecDestroy(e));
+	EXPECT_EQ(none, 1);
+	EXPECT_EQ(first + second, 2);
+	CK(cuMemFree(flag));
+}
+
 /* Four threads, each with its own stream and graphs, in one context. */
 static void *one_thread(void *arg)
 {
@@ -678,6 +752,8 @@ int main(void)
 	big();
 	memory();
 	objects();
+	objects_of_exec(0);
+	objects_of_exec(1);
 	asynchronous();
 	dot();
 	threads(ctx);
