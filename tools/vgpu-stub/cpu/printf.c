@@ -208,12 +208,11 @@ void dev_printf(struct tstate *ts, struct frame *f, const struct callinfo *ci, u
 	}
 }
 
-/* __assertfail(message, file, line, function, charsize) */
-void dev_assertfail(struct tstate *ts, struct frame *f, const struct callinfo *ci, u32 m)
+static void say_assert(struct tstate *ts, struct frame *f, const struct callinfo *ci, u32 l)
 {
 	char text[4][256], line[1200];
 	struct warp *w = ts->w;
-	u32 l = (u32)__builtin_ctz(m), i, t = w->index * LANES + l;
+	u32 i, t = w->index * LANES + l;
 	struct grid *g = w->cta->g;
 	int n;
 
@@ -228,5 +227,14 @@ void dev_assertfail(struct tstate *ts, struct frame *f, const struct callinfo *c
 		     text[1], (u32)local_arg(w, f, l, &ci->args[2]), text[3], w->cta->id[0], w->cta->id[1],
 		     w->cta->id[2], g->tid[0][t], g->tid[1][t], g->tid[2][t], text[0]);
 	print(ts->e, line, (size_t)n < sizeof(line) ? (size_t)n : sizeof(line) - 1);
-	fault_raise(VGPU_ST_ASSERT, (int)l, 0, "device-side assertion");
+}
+
+/* __assertfail(message, file, line, function, charsize): a line of each thread that is here, as hardware's warps have it */
+void dev_assertfail(struct tstate *ts, struct frame *f, const struct callinfo *ci, u32 m)
+{
+	u32 k;
+
+	for (k = m; k; k &= k - 1)
+		say_assert(ts, f, ci, (u32)__builtin_ctz(k));
+	fault_raise(VGPU_ST_ASSERT, __builtin_ctz(m), 0, "device-side assertion");
 }
