@@ -194,27 +194,27 @@ CUDA_LITE_RT_PTSZ(cudaStreamBeginCaptureToGraph, (cudaStream_t stream, cudaGraph
 CUDA_LITE_RT_PTSZ(cudaStreamEndCapture, (cudaStream_t stream, cudaGraph_t *graph));
 #if CUDART_VERSION >= 13000
 CUDA_LITE_RT_PTSZ(cudaStreamGetCaptureInfo, (cudaStream_t stream, enum cudaStreamCaptureStatus *status,
-					     unsigned long long *id, cudaGraph_t *graph,
-					     const cudaGraphNode_t **deps,
-					     const cudaGraphEdgeData **edges, size_t *n_deps));
+					     unsigned long long *id CUDA_LITE_DEFAULT(0), cudaGraph_t *graph CUDA_LITE_DEFAULT(0),
+					     const cudaGraphNode_t **deps CUDA_LITE_DEFAULT(0),
+					     const cudaGraphEdgeData **edges CUDA_LITE_DEFAULT(0), size_t *n_deps CUDA_LITE_DEFAULT(0)));
 CUDA_LITE_RT_PTSZ(cudaStreamUpdateCaptureDependencies, (cudaStream_t stream, cudaGraphNode_t *deps,
 							const cudaGraphEdgeData *edges, size_t n_deps,
-							unsigned int flags));
+							unsigned int flags CUDA_LITE_DEFAULT(0)));
 #else
 CUDA_LITE_RT_PTSZ(cudaStreamGetCaptureInfo, (cudaStream_t stream, enum cudaStreamCaptureStatus *status,
-					     unsigned long long *id));
+					     unsigned long long *id CUDA_LITE_DEFAULT(0)));
 CUDA_LITE_RT_PTSZ(cudaStreamGetCaptureInfo_v2, (cudaStream_t stream, enum cudaStreamCaptureStatus *status,
-						unsigned long long *id, cudaGraph_t *graph,
-						const cudaGraphNode_t **deps, size_t *n_deps));
+						unsigned long long *id CUDA_LITE_DEFAULT(0), cudaGraph_t *graph CUDA_LITE_DEFAULT(0),
+						const cudaGraphNode_t **deps CUDA_LITE_DEFAULT(0), size_t *n_deps CUDA_LITE_DEFAULT(0)));
 CUDA_LITE_RT_PTSZ(cudaStreamGetCaptureInfo_v3, (cudaStream_t stream, enum cudaStreamCaptureStatus *status,
-						unsigned long long *id, cudaGraph_t *graph,
-						const cudaGraphNode_t **deps,
-						const cudaGraphEdgeData **edges, size_t *n_deps));
+						unsigned long long *id CUDA_LITE_DEFAULT(0), cudaGraph_t *graph CUDA_LITE_DEFAULT(0),
+						const cudaGraphNode_t **deps CUDA_LITE_DEFAULT(0),
+						const cudaGraphEdgeData **edges CUDA_LITE_DEFAULT(0), size_t *n_deps CUDA_LITE_DEFAULT(0)));
 CUDA_LITE_RT_PTSZ(cudaStreamUpdateCaptureDependencies, (cudaStream_t stream, cudaGraphNode_t *deps,
-							size_t n_deps, unsigned int flags));
+							size_t n_deps, unsigned int flags CUDA_LITE_DEFAULT(0)));
 CUDA_LITE_RT_PTSZ(cudaStreamUpdateCaptureDependencies_v2, (cudaStream_t stream, cudaGraphNode_t *deps,
 							   const cudaGraphEdgeData *edges, size_t n_deps,
-							   unsigned int flags));
+							   unsigned int flags CUDA_LITE_DEFAULT(0)));
 #endif
 cudaError_t cudaThreadExchangeStreamCaptureMode(enum cudaStreamCaptureMode *mode);
 

@@ -175,57 +175,12 @@ template <class T> static inline cudaError_t cudaFuncSetCacheConfig(T *func, enu
 	return ::cudaFuncSetCacheConfig((const void *)func, config);
 }
 
-template <class T>
-static inline cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessor(int *blocks, T func, int block_size,
-									size_t shared)
-{
-	return ::cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(blocks, (const void *)func,
-									block_size, shared,
-									cudaOccupancyDefault);
-}
-
 static inline cudaError_t cudaEventCreate(cudaEvent_t *event, unsigned int flags)
 {
 	return ::cudaEventCreateWithFlags(event, flags);
 }
 
-/*
- * The block size with the best occupancy: tries every multiple of a warp up to the kernel's limit and
- * keeps the first that no larger one beats.
- */
-template <class T>
-static inline cudaError_t cudaOccupancyMaxPotentialBlockSize(int *min_grid, int *block_size, T func,
-							     size_t shared = 0, int limit = 0)
-{
-	struct cudaFuncAttributes attr;
-	int device, sms, warp, per_sm, best = 0;
-	cudaError_t err;
-
-	err = ::cudaGetDevice(&device);
-	if (err == cudaSuccess)
-		err = ::cudaDeviceGetAttribute(&sms, cudaDevAttrMultiProcessorCount, device);
-	if (err == cudaSuccess)
-		err = ::cudaDeviceGetAttribute(&warp, cudaDevAttrWarpSize, device);
-	if (err == cudaSuccess)
-		err = ::cudaFuncGetAttributes(&attr, (const void *)func);
-	if (err != cudaSuccess)
-		return err;
-	if (limit <= 0 || limit > attr.maxThreadsPerBlock)
-		limit = attr.maxThreadsPerBlock;
-	*min_grid = *block_size = 0;
-	for (int size = limit; size > 0; size = size % warp ? size - size % warp : size - warp) {
-		err = ::cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(&per_sm, (const void *)func, size,
-									       shared, cudaOccupancyDefault);
-		if (err != cudaSuccess)
-			return err;
-		if (per_sm * size > best) {
-			best = per_sm * size;
-			*block_size = size;
-			*min_grid = per_sm * sms;
-		}
-	}
-	return cudaSuccess;
-}
+#include "cuda_lite_templates.h"
 
 #endif
 

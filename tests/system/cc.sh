@@ -42,6 +42,8 @@ cc -std=c++17 -Wall -Wextra -Werror -o "$dir/product" tests/system/cc_product.cu
 	ok "functions of products: $(tail -n 1 "$dir/out")" || fail "functions of products: $(tail -n 5 "$dir/out")"
 cc -std=c++17 -Wall -Wextra -Werror -o "$dir/clang" tests/system/cc_clang.cu && timeout 100 "$V/vgpu" run --private -- "$dir/clang" >"$dir/out" 2>&1 &&
 	ok "what clang gets wrong: $(tail -n 1 "$dir/out")" || fail "what clang gets wrong: $(tail -n 5 "$dir/out")"
+cc -std=c++17 -Wall -Wextra -Werror -o "$dir/templates" tests/system/cc_templates.cu && timeout 100 "$V/vgpu" run --private -- "$dir/templates" >"$dir/out" 2>&1 &&
+	ok "the runtime's C++ routines: $(tail -n 1 "$dir/out")" || fail "the runtime's C++ routines: $(tail -n 5 "$dir/out")"
 # cooperative groups: the program that nvcc's headers compile too (tests/nvcc)
 for a in 61 75; do
 	cc -std=c++17 -Wall -Wextra -Werror -arch=sm_$a -o "$dir/groups" tests/nvcc/programs/groups.cu || { fail "cooperative groups, sm_$a: $(head -n 5 "$dir/out")"; continue; }
