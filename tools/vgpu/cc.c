@@ -4,6 +4,7 @@
  * headers and libraries. By the name nvcc (lib/vgpu/sdk/bin) it is this command too. Options are nvcc's where those are about more than the host's compiler, else clang's, and go there.
  */
 #define _GNU_SOURCE
+#include "../vgpu-stub/cpu/fatbin.h"     /* the format's numbers */
 #include "choose.h"
 #include "command.h"
 #include "doctor.h"
@@ -183,11 +184,57 @@ static int mend_fields(const char *ptx)
 	return st;
 }
 
+/* The container that nvcc's programs have their PTX in (tools/vgpu-stub/cpu/fatbin.h), one entry, not compressed: what looks at programs' GPU code knows it by that. */
+static int contain(const char *ptx, const char *to, unsigned arch)
+{
+	struct { uint32_t magic; uint16_t version, bytes; uint64_t entries; } c = { FATBIN_MAGIC, 1, sizeof(c), 0 };
+	struct {
+		uint16_t kind, version;
+		uint32_t bytes;
+		uint64_t payload;
+		uint32_t packed, options;
+		uint16_t minor, major;
+		uint32_t arch, name, name_bytes;
+		uint64_t flags, zero, text;
+	} e = { .kind = FATBIN_PTX, .version = 0x101, .bytes = sizeof(e), .arch = arch, .flags = 0x11 /* 64 bits, Linux */ };
+	FILE *in = fopen(ptx, "re"), *out = fopen(to, "we");
+	char *line = NULL, zeroes[8] = "";
+	int st = !in || !out;
+	unsigned major, minor;
+	size_t room = 0, n = 0;
+	ssize_t got;
+
+	while (!st && (got = getline(&line, &room, in)) > 0) {
+		n += (size_t)got;
+		if (!e.major && sscanf(line, ".version %u.%u", &major, &minor) == 2) {
+			e.major = (uint16_t)major;
+			e.minor = (uint16_t)minor;
+		}
+	}
+	e.payload = (n + sizeof(zeroes)) & ~(sizeof(zeroes) - 1);
+	c.entries = sizeof(e) + e.payload;
+	if (!st) {
+		rewind(in);
+		st = fwrite(&c, sizeof(c), 1, out) != 1 || fwrite(&e, sizeof(e), 1, out) != 1;
+	}
+	while (!st && (got = getline(&line, &room, in)) > 0)
+		st = fwrite(line, (size_t)got, 1, out) != 1;
+	st = st || fwrite(zeroes, e.payload - n, 1, out) != 1;
+	st |= in && ferror(in);
+	st |= out && fclose(out);
+	if (in)
+		fclose(in);
+	free(line);
+	if (st)
+		complain("cc: %s: cannot be written: %s", to, strerror(errno));
+	return st;
+}
+
 static int compile(const struct cc *c, const char *file, const char *object, const char *ptx)
 {
 	struct list l;
 	struct stat found;
-	char arch[48];
+	char arch[48], *fatbin;
 	int st;
 
 	if (strcmp(suffix(file), ".cu")) {
@@ -224,19 +271,25 @@ static int compile(const struct cc *c, const char *file, const char *object, con
 		st = mend_fields(ptx);
 	if (st || c->ptx_only)
 		return st;
+	fatbin = joined("%s%s", ptx, ".fatbin");
+	if (!c->dry && contain(ptx, fatbin, c->arch)) {
+		free(fatbin);
+		return 1;
+	}
 	l = start(c, 1);
 	put_all(&l, &c->host);
 	put(&l, "--cuda-host-only");
 	put(&l, "-Xclang");
 	put(&l, "-fcuda-include-gpubinary");
 	put(&l, "-Xclang");
-	put(&l, ptx);
+	put(&l, fatbin);
 	put(&l, "-c");
 	put(&l, "-o");
 	put(&l, object);
 	put(&l, file);
 	st = run(c, &l);
 	free(l.v);
+	free(fatbin);
 	return st;
 }
 
