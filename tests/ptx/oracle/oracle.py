@@ -15,6 +15,7 @@ import fields
 import here
 import joins
 import loops
+import names
 import rows
 import step
 import sums
@@ -28,7 +29,7 @@ PARTS = {"int": ("integer", "sm_90", None), "video": ("video", "sm_90", None), "
          "wgmmasp": ("wgmma_sparse", "sm_90a", None),
          "tmap": ("tmap", "sm_90a", None), "sparse": ("sparse", "sm_89", None)}
 PER_FILE = 12
-PROGRAMS = {"calls": (calls, 300), "talk": (talk, 600), "step": (step, 600), "here": (here, 600), "fields": (fields, 600), "loops": (loops, 600), "rows": (rows, 600), "sums": (sums, 600),
+PROGRAMS = {"calls": (calls, 300), "talk": (talk, 600), "step": (step, 600), "here": (here, 600), "names": (names, 600), "fields": (fields, 600), "loops": (loops, 600), "rows": (rows, 600), "sums": (sums, 600),
             "joins": (joins, 600)}
 
 

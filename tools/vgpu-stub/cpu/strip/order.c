@@ -424,11 +424,64 @@ static bool asks(const struct scomp *c, u32 h, u32 b, bool in_turn)
 	return false;
 }
 
+#define MOST_SCANS 64u          /* over a loop's code, for what names come from */
+#define MOST_CHAIN 8u
+
+/* Is register o another one in each round of the loop [from, to), by arithmetic? What votes make of lanes is told to all that vote. */
+static bool by_round(const struct scomp *c, u32 from, u32 to, u32 o, u32 depth, u32 *scans)
+{
+	bool inside = false, outside = false;
+	u32 i, k;
+
+	if (o == OPND_NONE || (o & OPND_CONST) || depth > MOST_CHAIN || ++*scans > MOST_SCANS)
+		return false;
+	for (i = 0; i < c->n; i++)
+		for (k = 0; k < 6; k++)
+			if ((c->code[i].def >> k & 1) && c->code[i].o[k] == o) {
+				inside |= i >= from && i < to;
+				outside |= i < from || i >= to;
+			}
+	if (!inside || outside)
+		return inside;
+	for (i = from; i < to; i++) {
+		const struct insn *in = &c->code[i];
+
+		for (k = 0; k < 6 && !((in->def >> k & 1) && in->o[k] == o); k++)
+			;
+		if (k == 6)
+			continue;
+		if (in->kind == K_LD)
+			return true;
+		if (in->kind == K_LANE || in->kind == K_LOP3 || in->kind == K_CVT)
+			for (k = 0; k < 6; k++)
+				if ((in->use >> k & 1) && by_round(c, from, to, in->o[k], depth + 1, scans))
+					return true;
+	}
+	return false;
+}
+
+/* Do lanes name others, in blocks h to b, who are not the same in each round? Who is not named passes by, and would be a round ahead when it is. */
+static bool names(const struct scomp *c, u32 h, u32 b)
+{
+	u32 from = c->s->b[h].start, to = c->s->b[b].end, scans = 0, k;
+
+	for (k = from; k < to; k++)
+		switch ((enum kind)c->code[k].kind) {
+		case K_SHFL: case K_VOTE: case K_MATCH: case K_REDUX: case K_WARPSYNC:
+			if (s_sync(&c->code[k]) && by_round(c, from, to, c->code[k].o[2], 0, &scans))
+				return true;
+			break;
+		default:
+			break;
+		}
+	return false;
+}
+
 /*
  * Loops that lanes go round in step: strips meet at the ends of rounds that they part in, and no branch is guessed to be all lanes' (guess.c), since a
  * strip for which that is wrong stops there, and others a round later. Atomics come in their order, too. So it is in a loop in which lanes
  * ask who is here: hardware has all of them there that have come back. There they meet after each round: a strip for which something else was not as
- * guessed stops where that is, and others would ask next in their next round.
+ * guessed stops where that is, and others would ask next in their next round. Nor do those that a round's names pass over get ahead.
  */
 static bool in_rounds(struct scomp *c, u8 *seen, u32 *stack)
 {
@@ -442,7 +495,7 @@ static bool in_rounds(struct scomp *c, u8 *seen, u32 *stack)
 			if (h > b || (i && s->b[b].succ[0] == h))
 				continue;
 			in_turn = b - h <= MOST_IN_LOOP && ordered(c, h, b, seen, seen + s->nb, stack);
-			asked = asks(c, h, b, in_turn);
+			asked = asks(c, h, b, in_turn) || names(c, h, b);
 			if (!in_turn && !asked)
 				continue;
 			memset(c->strict + s->b[h].start, 1, s->b[b].end - s->b[h].start);
