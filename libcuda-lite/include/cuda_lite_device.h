@@ -24,6 +24,9 @@ enum { __noinline__ };
 #define __noinline__ __attribute__((__noinline__))
 #endif
 #define __launch_bounds__(...) __attribute__((launch_bounds(__VA_ARGS__)))
+#ifndef __grid_constant__      /* a const parameter, which nobody writes: a copy of a thread's own is the same */
+#define __grid_constant__
+#endif
 #define __align__(n) __attribute__((aligned(n)))
 
 /* threadIdx.x and the others read a special register each (PTX ISA, "Special Registers"). */

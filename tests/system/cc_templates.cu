@@ -24,6 +24,14 @@ __global__ void tile(float *x)
 	x[threadIdx.x] = s[blockDim.x - 1 - threadIdx.x];
 }
 
+struct many { int at[100]; };
+__global__ void held(const __grid_constant__ many m, int *out)
+{
+	const int *p = m.at;
+
+	out[threadIdx.x] = p[99 - threadIdx.x];
+}
+
 static int bad;
 #define CK(call) do { cudaError_t e_ = (call); if (e_ && ++bad) printf("line %d: %s\n", __LINE__, cudaGetErrorName(e_)); } while (0)
 #define IS(cond) do { if (!(cond) && ++bad) printf("line %d: %s\n", __LINE__, #cond); } while (0)
@@ -128,8 +136,23 @@ static void memory()
 	CK(cudaFree(x));
 }
 
+static void parameters()
+{
+	int have[32], *out;
+	many m;
+
+	for (int i = 0; i < 100; i++)
+		m.at[i] = 3 * i;
+	CK(cudaMalloc(&out, sizeof(have)));
+	held<<<1, 32>>>(m, out);
+	CK(cudaMemcpy(have, out, sizeof(have), cudaMemcpyDeviceToHost));
+	IS(have[0] == 297 && have[31] == 204);
+	CK(cudaFree(out));
+}
+
 int main()
 {
+	parameters();
 	occupancy();
 	graphs();
 	memory();
