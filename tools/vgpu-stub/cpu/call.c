@@ -10,7 +10,7 @@
 #include "jit.h"
 #include "lanes.h"
 
-#define MAX_CALLS 1024
+#define MAX_CALLS 16384
 
 static char *lane_local(const struct warp *w, u32 lane, u32 off)
 {

@@ -7,7 +7,6 @@
 
 #define FUNCS_MOST 256u         /* that a kernel may reach */
 #define TARGETS_MOST 24u        /* of a call through a pointer */
-#define STACK_BYTES 16384u      /* a thread */
 #define FRAME_MOST 4096u
 
 /* A function as a kernel reaches it; main, the kernel's own code, is number 0. */

@@ -191,11 +191,10 @@ static void build_cpool(struct comp *c)
 		fn->jsrc->shared_at[fn->jsrc->nshared++] = c->shared[i]->addr;
 }
 
-/* Deepest chain of .local frames below fn; a cycle gets a fixed allowance. */
-#define RECURSION_LOCAL 16384
+/* Deepest chain of .local frames below fn; a cycle gets a fixed allowance, whatever the program's limit is. */
 static u32 local_depth(const struct func *fn)
 {
-	u32 i, max = fn->indirect || fn->cyclic ? RECURSION_LOCAL : 0;
+	u32 i, max = fn->indirect || fn->cyclic ? STACK_BYTES : 0;
 
 	for (i = 0; i < fn->ncallees; i++)
 		if (fn->callees[i]->state == FN_READY && fn->callees[i]->local_total > max)
