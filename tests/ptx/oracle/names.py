@@ -3,7 +3,8 @@
 
 Votes, matches, sums and shuffles with a membermask that is computed or loaded in the round. Only lanes that are in it come to them; who is not passes by, skips the
 rest of the round or has the other names of an else. The PTX ISA has who is named wait for the others (9.7.9 and 9.7.13), so it is not for the engine to choose who is
-there: the model has no order, each round is done for all lanes.
+there: the model has no order, each round is done for all lanes. Or tiles go round as often as they like, each by itself, and all lanes meet in a round that is the last for
+each, at the same instructions by wider names.
 """
 import os
 import random
@@ -13,7 +14,7 @@ SETS = {
     "below": lambda lane, i, bits: lane < i, "above": lambda lane, i, bits: lane >= i & 31, "table": lambda lane, i, bits: bits[i & 7] >> lane & 1,
     "half": lambda lane, i, bits: lane >> 4 == i & 1, "stride": lambda lane, i, bits: lane & 3 == i & 3, "window": lambda lane, i, bits: (lane - i) & 31 < 12,
 }
-OPS = ("ballot", "ballot", "any", "all", "match.all", "match.any", "idx", "redux", "fence")
+OPS = ("ballot", "ballot", "any", "all", "match.all", "match.any", "idx", "redux", "fence", "share")
 
 
 class Program:
@@ -35,7 +36,8 @@ class Program:
     def op(self, op, m, acc, i):
         k, c = op
         mask = sum(1 << t for t in m)
-        v = {t: (self.warp[t] + i * c) & 3 for t in m}
+        i = i if isinstance(i, dict) else dict.fromkeys(m, i)
+        v = {t: (self.warp[t] + i[t] * c) & 3 for t in m}
         p = {t: v[t] > c - 1 for t in m}
         got = {}
         if k == "ballot":
@@ -47,12 +49,12 @@ class Program:
             got = dict.fromkeys(m, mask * 2 + 1 & M32 if same else 0)
         elif k == "match.any":
             got = {t: sum(1 << o for o in m if v[o] == v[t]) for t in m}
-        elif k == "idx":
+        elif k in ("idx", "share"):
             got = dict.fromkeys(m, acc[min(m)])
         elif k == "redux":
             got = dict.fromkeys(m, sum(acc[t] for t in m) & M32)
         for t in m:
-            acc[t] = (acc[t] * 31 + got.get(t, c) + i) & M32
+            acc[t] = (acc[t] * 31 + got.get(t, c) + i[t]) & M32
 
     def run(self, warp, first):
         self.warp = self.data[first:first + 32]
@@ -95,6 +97,9 @@ class Program:
             self.emit("brev.b32 %r22, %r10;", "clz.b32 %r22, %r22;", "shfl.sync.idx.b32 %r21, %r4, %r22, 31, %r10;")
         elif k == "redux":
             self.emit("redux.sync.add.u32 %r21, %r4, %r10;")
+        elif k == "share":
+            self.emit("st.shared.u32 [%r14], %r4;", "bar.warp.sync %r10;", "brev.b32 %r22, %r10;", "clz.b32 %r22, %r22;", "sub.u32 %r22, %r22, %r2;", "shl.b32 %r22, %r22, 2;",
+                      "add.u32 %r22, %r22, %r14;", "ld.shared.u32 %r21, [%r22];", "bar.warp.sync %r10;")
         else:
             self.emit("bar.warp.sync %r10;")
         self.emit("mad.lo.u32 %r4, %r4, 31, %r21;", "add.u32 %r4, %r4, %r8;")
@@ -148,13 +153,50 @@ class Program:
         return "\n".join(head + [".version 7.0", ".target sm_80", ".address_size 64", "", ".visible .entry k(.param .u64 out, .param .u64 data, .param .u64 bits)", "{",
             "\t.reg .pred %p<6>;", "\t.reg .b32 %r<24>;", "\t.reg .b64 %rd<6>;", "\tld.param.u64 %rd0, [out];", "\tld.param.u64 %rd1, [data];", "\tld.param.u64 %rd2, [bits];",
             "\tmov.u32 %r0, %tid.x;", "\tmul.wide.u32 %rd3, %r0, 4;", "\tadd.u64 %rd1, %rd1, %rd3;", "\tld.global.u32 %r3, [%rd1];", "\tand.b32 %r2, %r0, 31;", "\tmov.u32 %r4, %r0;",
-            "\tmov.u32 %r12, %ntid.x;", "\tsub.u32 %r13, %r0, %r2;", "\tsub.u32 %r12, %r12, %r13;", "\tmin.u32 %r12, %r12, 32;", "\tsub.u32 %r12, 32, %r12;", "\tshr.u32 %r7, -1, %r12;"] + self.body + [
+            "\t.shared .align 4 .b8 s[512];", "\tmov.u32 %r14, s;", "\tmad.lo.u32 %r14, %r0, 4, %r14;", "\tmov.u32 %r12, %ntid.x;", "\tsub.u32 %r13, %r0, %r2;", "\tsub.u32 %r12, %r12, %r13;", "\tmin.u32 %r12, %r12, 32;", "\tsub.u32 %r12, 32, %r12;", "\tshr.u32 %r7, -1, %r12;"] + self.body + [
             "\tmov.u32 %r12, %ctaid.x;", "\tmov.u32 %r13, %ntid.x;", "\tmad.lo.u32 %r12, %r12, %r13, %r0;", "\tmul.wide.u32 %rd3, %r12, 4;", "\tadd.u64 %rd0, %rd0, %rd3;",
             "\tst.global.u32 [%rd0], %r4;", "\tret;", "}", ""])
+
+
+class Tiles(Program):
+    def __init__(self, seed):
+        super().__init__(seed)
+        self.g = self.r.choice((1, 2, 4, 8, 8, 16, 16))
+        if self.r.random() < .25:                       # nothing else has them meet
+            self.ops[0] = [("share", 0)]
+        self.least, self.more, self.by = self.r.randrange(3), self.r.choice((1, 2, 5)), self.r.choice((1, 3, 31))
+
+        self.flip = self.r.choice((0, 31))              # who goes round more often: the higher, or the lower
+
+    def most(self, lane):
+        return self.least + ((lane ^ self.flip) // self.g & self.by) * self.more
+
+    def run(self, warp, first):
+        self.warp = self.data[first:first + 32]
+        lanes = range(len(self.warp))
+        acc = {t: first + t for t in lanes}
+        for b in range(0, len(lanes), self.g):
+            tile = [t for t in lanes if t // self.g == b // self.g]
+            for i in range(self.most(b)):
+                for o in self.ops[0]:
+                    self.op(o, tile, acc, i)
+        for o in self.ops[0]:
+            self.op(o, list(lanes), acc, {t: self.most(t) for t in lanes})
+        return [acc[t] for t in lanes]
+
+    def text(self):
+        top = self.label()
+        # %r9 rounds, %r13 the tile's names
+        self.emit("xor.b32 %%r12, %%r2, %d;" % self.flip, "div.u32 %%r12, %%r12, %d;" % self.g, "and.b32 %%r12, %%r12, %d;" % self.by, "mul.lo.u32 %%r9, %%r12, %d;" % self.more, "add.u32 %%r9, %%r9, %d;" % self.least,
+                  "and.b32 %%r12, %%r2, %d;" % (32 - self.g), "shl.b32 %%r13, %d, %%r12;" % ((1 << self.g) - 1), "and.b32 %r13, %r13, %r7;", "mov.u32 %r8, 0;", top + ":",
+                  "setp.lt.u32 %p1, %r8, %r9;", "selp.b32 %r10, %r13, %r7, %p1;")
+        for o in self.ops[0]:
+            self.text_op(o)
+        self.emit("add.u32 %r8, %r8, 1;", "setp.le.u32 %p1, %r8, %r9;", "@%%p1 bra %s;" % top)
 
 
 def write(folder, first, count):
     for seed in range(first, first + count):
         with open(os.path.join(folder, "names_%04d.ptx" % seed), "w") as f:
-            f.write(Program(seed).case(seed))
+            f.write((Tiles if seed % 3 == 0 else Program)(seed).case(seed))
     return count

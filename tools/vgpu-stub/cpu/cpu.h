@@ -389,6 +389,7 @@ static inline void *opnd(const struct frame *f, u32 o)
 }
 
 /* warpops.c: cross-lane operations; barrier.c: barriers */
+bool warp_named_alike(const struct frame *f, const struct insn *in, u32 m);
 u32 warp_gather(struct frame *f, u32 m, u32 e, u32 pc);  /* who of them, and of those parked, goes on */
 void warp_shfl(struct frame *f, const struct insn *in, u32 m);
 void warp_vote(struct frame *f, const struct insn *in, u32 m);

@@ -532,7 +532,7 @@ left:
 		case K_VOTE:
 		case K_MATCH:
 		case K_REDUX:
-			if (in->o[2] != OPND_NONE && e != f->lanes) {
+			if (in->o[2] != OPND_NONE && (e != f->lanes || !warp_named_alike(f, in, e))) {
 				pc = (u32)(in - code);
 				t = warp_gather(f, m, e, pc);
 				if (t != e) {
@@ -548,7 +548,7 @@ left:
 			straight(ts, f, in, e);
 			break;
 		case K_WARPSYNC:
-			if (e == f->lanes)
+			if (e == f->lanes && warp_named_alike(f, in, e))
 				break;
 			pc = (u32)(in - code);
 			t = warp_gather(f, m, e, pc);

@@ -345,6 +345,50 @@ bool jit_asks(const struct insn *in)
 	}
 }
 
+#define NAMES_DEEP 12u
+#define NAMES_SCANS 64u         /* of a kernel's code */
+
+static bool names_stay(const struct jit_src *s, u32 o, u32 deep, u32 *scans)
+{
+	const struct insn *in = NULL;
+	u32 i, k;
+
+	if (o == OPND_NONE || (o & OPND_CONST))
+		return true;
+	if (deep > NAMES_DEEP || ++*scans > NAMES_SCANS)
+		return false;
+	for (i = 0; i < s->n; i++)
+		for (k = 0; k < 6; k++)
+			if ((s->code[i].def >> k & 1) && s->code[i].o[k] == o) {
+				if (in)
+					return false;
+				in = &s->code[i];
+			}
+	if (!in)
+		return true;
+	switch ((enum kind)in->kind) {
+	case K_ACTIVEMASK: case K_VOTE: case K_MATCH: case K_SHFL: case K_REDUX: case K_LDPARAM: case K_LADDR:
+		return true;
+	case K_SREG:
+		return in->sub <= SR_NWARPID;
+	case K_LANE: case K_SETP: case K_PRED: case K_LOP3: case K_CVT: case K_CVTA:
+		break;
+	default:
+		return false;
+	}
+	for (k = 0; k < 6; k++)
+		if ((in->use >> k & 1) && !names_stay(s, in->o[k], deep + 1, scans))
+			return false;
+	return names_stay(s, in->guard, deep + 1, scans);
+}
+
+bool jit_names_stay(const struct jit_src *s, u32 o)
+{
+	u32 scans = 0;
+
+	return names_stay(s, o, 0, &scans);
+}
+
 static u8 tells(const struct jit_src *s, const struct jblock *b, u32 pc)
 {
 	u8 r = 0;

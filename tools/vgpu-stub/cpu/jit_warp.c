@@ -47,6 +47,28 @@ static void need_by_lane(struct jcomp *c, const struct insn *in)
 	g_here(a, none);
 }
 
+/* Names that may be others in each round are the interpreter's unless all lanes here name the same: who names one that has come with other names waits for him. */
+static void need_one_name(struct jcomp *c, const struct insn *in)
+{
+	enum { ONE = 4, X = 5 };
+	struct as *a = &c->a;
+	int x[2];
+	u32 p;
+
+	for (p = 0; p < 2; p++)
+		x[p] = jv_obs(c, in->o[2], 0, p, X + (int)p);
+	g_load(a, 0, RCX, PM(m));
+	g_tzcnt(a, RCX, rm_reg(RCX));
+	ev(a, V_PBCASTD_R, ONE, 0, rm_reg(RCX));
+	ev(a, V_PERMI2D, ONE, x[0], rm_reg(x[1]));
+	/* k6 is jv_mask()'s */
+	for (p = 0; p < 2; p++)
+		ev_i(a, V_PCMPUD, 7 - (int)p, x[p], rm_reg(ONE), jv_mask(c, 0, p), 0, 4);
+	all_bits(a, RAX);
+	g_alu(a, 0, G_OR, RAX, rm_reg(RAX));
+	j_leave_if(c, CC_NE, j_exit(c, JX_LEAVE, c->pc, 0));
+}
+
 /*
  * The same where the instruction names its members: those of them that live. Who else runs or waits
  * in a region does not matter.
@@ -56,10 +78,12 @@ void j_need_members(struct jcomp *c, const struct insn *in)
 	struct jval mask = { .cls = JC_UNI, .known = true, .k = ~0u };
 	struct as *a = &c->a;
 
-	if (c->full)
-		return;
 	if (in->o[2] != OPND_NONE)
 		mask = jit_val(c, in->o[2], 0);
+	if (mask.cls != JC_UNI && !jit_names_stay(c->s, in->o[2]))
+		need_one_name(c, in);
+	if (c->full)
+		return;
 	if (c->all_here || (mask.cls == JC_UNI && mask.known && (u32)mask.k == ~0u)) {
 		j_need_all(c);
 		return;

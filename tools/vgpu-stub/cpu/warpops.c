@@ -41,6 +41,24 @@ static u32 next_group(const u32 *masks, u32 m, u32 *rest, u32 *who)
 
 static const u32 *masks_of(const struct frame *f, const struct insn *in) { return in->o[2] == OPND_NONE ? NULL : opnd(f, in->o[2]); }
 
+/* Have all of lanes m's members that are here, whom in names, come with the same names? */
+bool warp_named_alike(const struct frame *f, const struct insn *in, u32 m)
+{
+	const u32 *masks;
+	u32 first, other = 0, rest, who, l;
+
+	if (!jit_named(in) || in->o[2] == OPND_NONE || (in->o[2] & OPND_CONST) || !m)
+		return true;
+	masks = opnd(f, in->o[2]);
+	first = masks[__builtin_ctz(m)];
+	for (l = 0; l < LANES; l++)
+		other |= (u32)(masks[l] != first) << l;
+	for (rest = m & other ? m : 0; rest;)
+		if (next_group(masks, m, &rest, &who) & ~who)
+			return false;
+	return true;
+}
+
 static void put_lanes(struct frame *f, u32 o, u32 v, u32 m)
 {
 	u32 *d = opnd(f, o);

@@ -35,6 +35,9 @@ static bool together(const struct insn *in)
 /* Is it a place that strips meet at in code? b ends with it. Lanes may wait elsewhere, by what is known here; who comes whole has none that do. */
 static bool meets(const struct scomp *c, const struct sblock *b)
 {
+	/* names that may be others in each round are the interpreter's: who names one that has come with other names waits for him */
+	if (b->sync && jit_named(&c->code[b->end - 1]) && !jit_names_stay(c->s, c->code[b->end - 1].o[2]))
+		return false;
 	return b->sync && (c->code[b->end - 1].guard == OPND_NONE || together(&c->code[b->end - 1]));
 }
 

@@ -283,7 +283,7 @@ static u32 next_turn(struct tstate *ts, const struct jit *j, struct frame *f, u3
 			return 0;
 		for (l = f->mask; l; l &= l - 1)
 			named |= ((const u32 *)opnd(f, in->o[2]))[__builtin_ctz(l)];
-		if (named & f->lanes & ~done & ~f->mask)
+		if ((named & f->lanes & ~done & ~f->mask) || !warp_named_alike(f, in, f->mask))
 			return 0;
 		break;
 	default:
@@ -536,7 +536,7 @@ static int run_warp(struct tstate *ts, const struct jit *j, struct warp **pw, u3
 		f->pc = pc;
 		if (odd && jit_barrier(&f->fn->jsrc->code[pc]) && j->entry_at[pc + 1] && !as_claimed(j, &j->entries[j->entry_at[pc + 1] - 1], f, m))
 			return AT_ODD;
-		if (m != f->lanes || *done || ts->budget < 0 || !s_together(&f->fn->code[pc]))
+		if (m != f->lanes || *done || ts->budget < 0 || !s_together(&f->fn->code[pc]) || !warp_named_alike(f, &f->fn->code[pc], m))
 			return AT_ONE;
 		ts->in = &f->fn->code[pc];
 		exec_one(ts, f, ts->in, m);
