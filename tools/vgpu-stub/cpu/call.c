@@ -10,7 +10,7 @@
 #include "jit.h"
 #include "lanes.h"
 
-#define MAX_CALLS 16384
+#define MAX_CALLS 4096
 
 static char *lane_local(const struct warp *w, u32 lane, u32 off)
 {

@@ -357,13 +357,17 @@ static bool names_stay(const struct jit_src *s, u32 o, u32 deep, u32 *scans)
 		return true;
 	if (deep > NAMES_DEEP || ++*scans > NAMES_SCANS)
 		return false;
-	for (i = 0; i < s->n; i++)
+	for (i = 0; i < s->n; i++) {
+		for (k = 0; s->code[i].kind == K_CALL && k < s->code[i].u.call->nrets; k++)
+			if (s->code[i].u.call->rets[k].is_reg && s->code[i].u.call->rets[k].opnd == o)
+				return false;
 		for (k = 0; k < 6; k++)
 			if ((s->code[i].def >> k & 1) && s->code[i].o[k] == o) {
 				if (in)
 					return false;
 				in = &s->code[i];
 			}
+	}
 	if (!in)
 		return true;
 	switch ((enum kind)in->kind) {

@@ -631,15 +631,20 @@ static void lower_mapa(struct comp *c, struct stmt *st)
 }
 
 /*
- * May a generic address be one in another block's shared memory? A kernel makes such by mapa; functions are handed them. cvta of .shared, which
+ * May a generic address be one in another block's shared memory? A kernel makes such by mapa; functions are handed them, or give them back. cvta of .shared, which
  * hardware has no other way for than that of .shared::cluster, must know them then: libcu++ converts what map_shared_rank() gives by __cvta_generic_to_shared().
  */
 bool far_shared(struct comp *c)
 {
 	const struct module *m = c->m;
+	bool alone = true;
+	u32 i;
 
-	if (!c->far_known)
-		c->far = m->target >= 90 && (c->fn->entry ? body_names(c, "mapa.") : memmem(m->text, (size_t)(m->end - m->text), "mapa.", 5) != NULL);
+	if (c->far_known)
+		return c->far;
+	for (i = 0; i < m->nfuncs; i++)
+		alone &= m->funcs[i]->entry || !m->funcs[i]->has_body;
+	c->far = m->target >= 90 && (alone ? body_names(c, "mapa.") : memmem(m->text, (size_t)(m->end - m->text), "mapa.", 5) != NULL);
 	c->far_known = true;
 	return c->far;
 }
