@@ -501,7 +501,7 @@ CUresult cuCtxGetLimit(size_t *value, CUlimit limit)
 }
 
 /*
- * The device's stacks are as large as a kernel needs, and 256 KiB where calls go round, whatever is asked for; it has room for as many launches by kernels as may be asked
+ * The device's stacks are as large as a kernel needs, and 16 KiB where calls go round, whatever is asked for; it has room for as many launches by kernels as may be asked
  * for. In a full printf ring a kernel waits until it is read, so none of its text is lost, however much room was asked for; less than the
  * ring has is adjusted to that, as CUDA allows, and cuCtxGetLimit tells. What kernels use already keeps its size (documented: INVALID_VALUE).
  */

@@ -181,6 +181,7 @@ first_failure() {
 	kernels "$d" 1 30 && return
 	[ -z "$random" ] && cases "$d" $jit && return
 	kernels "$d" 31 150 && return
+	[ -z "$random" ] && partly "$d" && return
 	[ -z "$random" ] && forms "$d" $jit && return
 	kernels "$d" 151 600 && return
 	[ -z "$random" ] && oracle "$d"
@@ -218,6 +219,17 @@ cases() {
 		{ echo "cases (memcheck) $(grep -m1 -o '\(cases\|memcheck\)/[a-z0-9_]*' <<<"$out")"; return; }
 	program "$d" legal
 	out=$(ulimit -t 60; timeout 900 "$d/legal" tests/ptx/legal/*.txt 2>&1) || { echo "legal text"; return; }
+	return 1
+}
+
+# code that is left and entered again everywhere
+partly() {
+	local d=$1 out x
+	for x in 3 20; do
+		out=$(ulimit -t 120; timeout 900 "$d/ptxrun" -m jit -x $x -s tests/ptx/cases 2>&1) ||
+			{ echo "cases (partly) $(grep -m1 -o 'cases/[a-z0-9_]*' <<<"$out")"; return; }
+	done
+	out=$(ulimit -t 300; timeout 900 "$d/jitdiff" -n 300 -s 20000 -x 1 -1 -o "$d" 2>&1) || { echo "random kernels, partly"; return; }
 	return 1
 }
 

@@ -10,7 +10,7 @@
 #include "jit.h"
 #include "lanes.h"
 
-#define MAX_CALLS 4096
+#define MAX_CALLS 1024
 
 static char *lane_local(const struct warp *w, u32 lane, u32 off)
 {

@@ -207,8 +207,11 @@ void lower_atom(struct comp *c, struct stmt *st);
 void lower_video(struct comp *c, struct stmt *st);
 /* lower_tex.c */
 void lower_tex(struct comp *c, struct stmt *st);
-/* Bytes of .local memory that a thread has for calls that go round, or through pointers: half of what hardware gives at the most. Pages are there when they are touched. */
-#define STACK_BYTES (256u << 10)
+/*
+ * Bytes of .local memory that a thread has for calls that go round, or through pointers. What all threads of a worker's block have counts as memory of the context, touched or not
+ * (RLIMIT_DATA, ctxgrant.c): 256 KiB were too much for gcc's OpenMP.
+ */
+#define STACK_BYTES 16384u
 
 /* lower_stack.c: alloca; in front of a body, and a statement. Does the body say that? */
 bool body_names(const struct comp *c, const char *what);

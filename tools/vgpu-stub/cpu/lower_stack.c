@@ -11,7 +11,7 @@
 
 #include "front.h"
 
-#define STACK_ROOM 65536
+#define STACK_ROOM 16384
 #define NOWHERE 0x7fff0000f0000000ull   /* outside of every .local window, as 32 bits too */
 
 /* The body alone is looked at: with the rest of a module behind each function its text would be read as often as it has functions. */
