@@ -645,10 +645,7 @@ bool jit_wrapped(const struct jit_src *s, const struct insn *in);
 bool jit_asks(const struct insn *in);
 /* Does each lane's member mask o stay what it is in every round, made of its number and the launch's, or told to all who name each other? */
 bool jit_names_stay(const struct jit_src *s, u32 o);
-static inline bool jit_named(const struct insn *in)
-{
-	return in->kind == K_SHFL || in->kind == K_VOTE || in->kind == K_MATCH || in->kind == K_REDUX || in->kind == K_WARPSYNC;
-}
+static inline bool jit_named(const struct insn *in) { return in->kind == K_WARPSYNC || jit_together(in); }
 /* May lanes at pc write shared memory before a barrier, or ask who is here? Strips ask, for which it is found out when they are made first. */
 enum { J_TELLS = 1, J_ASKS = 2 };
 void jit_who_tells(struct jit_src *s);

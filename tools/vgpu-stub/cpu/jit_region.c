@@ -434,7 +434,7 @@ static bool waits_within(const struct jcomp *c, const struct search *s)
 
 	for (i = 0; i < s->nlist; i++)
 		for (k = c->s->b[s->list[i]].start; k < c->s->b[s->list[i]].end; k++)
-			if (s->mark[s->list[i]] == 3 && (c->code[k].kind == K_BAR || c->code[k].kind == K_WARPSYNC || jit_together(&c->code[k])))
+			if (s->mark[s->list[i]] == 3 && (c->code[k].kind == K_BAR || jit_named(&c->code[k])))
 				return true;
 	return false;
 }

@@ -466,14 +466,8 @@ static bool names(const struct scomp *c, u32 h, u32 b)
 	u32 from = c->s->b[h].start, to = c->s->b[b].end, scans = 0, k;
 
 	for (k = from; k < to; k++)
-		switch ((enum kind)c->code[k].kind) {
-		case K_SHFL: case K_VOTE: case K_MATCH: case K_REDUX: case K_WARPSYNC:
-			if (s_sync(&c->code[k]) && by_round(c, from, to, c->code[k].o[2], 0, &scans))
-				return true;
-			break;
-		default:
-			break;
-		}
+		if (jit_named(&c->code[k]) && s_sync(&c->code[k]) && by_round(c, from, to, c->code[k].o[2], 0, &scans))
+			return true;
 	return false;
 }
 
