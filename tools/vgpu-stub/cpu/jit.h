@@ -96,6 +96,7 @@ struct jit_src {
 	u8 *parted;             /* by pc: branches where lanes did not stay together; of a strip, or of a warp and often */
 	u64 *shared_at;         /* where the variables in shared memory begin that the kernel names itself */
 	u32 nshared;
+	u32 *def;               /* per register: its only definition + 1, ~0: several, or a call's result; NULL: no member mask is in a register */
 	u64 *varies;            /* registers that are no scalars because of the latter: jit_region.c adds to it, with jit_lock() held */
 };
 

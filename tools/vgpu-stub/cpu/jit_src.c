@@ -178,6 +178,32 @@ static bool cares(const struct insn *in)
 	return true;
 }
 
+/* Where registers are made, for jit_names_stay(), if somebody names members by one. */
+static bool definitions(struct jit_src *s)
+{
+	u32 i, k;
+
+	for (i = 0; i < s->n && !(jit_named(&s->code[i]) && s->code[i].o[2] != OPND_NONE && !(s->code[i].o[2] & OPND_CONST)); i++)
+		;
+	if (i == s->n)
+		return true;
+	s->def = pool_alloc(&s->pool, (s->nregs + 1) * sizeof(u32));
+	if (!s->def)
+		return false;
+	memset(s->def, 0, s->nregs * sizeof(u32));
+	for (i = 0; i < s->n; i++) {
+		const struct insn *in = &s->code[i];
+
+		for (k = 0; k < 6; k++)
+			if ((in->def >> k & 1) && in->o[k] != OPND_NONE && !(in->o[k] & OPND_CONST))
+				s->def[in->o[k]] = s->def[in->o[k]] ? ~0u : i + 1;
+		for (k = 0; in->kind == K_CALL && k < in->u.call->nrets; k++)
+			if (in->u.call->rets[k].is_reg && in->u.call->rets[k].opnd != OPND_NONE)
+				s->def[in->u.call->rets[k].opnd] = ~0u;
+	}
+	return true;
+}
+
 struct jit_src *jit_src_new(const struct insn *code, u32 n, const struct vreg *regs, u32 nregs)
 {
 	struct jit_src *s = calloc(1, sizeof(*s));
@@ -222,6 +248,8 @@ struct jit_src *jit_src_new(const struct insn *code, u32 n, const struct vreg *r
 			in->u.call = ci;
 		}
 	}
+	if (!definitions(s))
+		goto fail;
 	/* conversions that ask for nothing round to nearest: other modes are set around what wants them */
 	s->mxcsr = !want ? MXCSR_BASE : want & 0x6000 ? ~0u : want;
 	s->mxcsr_home = flushed > plain ? MXCSR_BASE | MXCSR_FLUSH : MXCSR_BASE;
@@ -346,30 +374,20 @@ bool jit_asks(const struct insn *in)
 }
 
 #define NAMES_DEEP 12u
-#define NAMES_SCANS 64u         /* of a kernel's code */
+#define NAMES_STEPS 64u
 
-static bool names_stay(const struct jit_src *s, u32 o, u32 deep, u32 *scans)
+static bool names_stay(const struct jit_src *s, u32 o, u32 deep, u32 *steps)
 {
-	const struct insn *in = NULL;
-	u32 i, k;
+	const struct insn *in;
+	u32 k;
 
 	if (o == OPND_NONE || (o & OPND_CONST))
 		return true;
-	if (deep > NAMES_DEEP || ++*scans > NAMES_SCANS)
+	if (!s->def || s->def[o] == ~0u || deep > NAMES_DEEP || ++*steps > NAMES_STEPS)
 		return false;
-	for (i = 0; i < s->n; i++) {
-		for (k = 0; s->code[i].kind == K_CALL && k < s->code[i].u.call->nrets; k++)
-			if (s->code[i].u.call->rets[k].is_reg && s->code[i].u.call->rets[k].opnd == o)
-				return false;
-		for (k = 0; k < 6; k++)
-			if ((s->code[i].def >> k & 1) && s->code[i].o[k] == o) {
-				if (in)
-					return false;
-				in = &s->code[i];
-			}
-	}
-	if (!in)
+	if (!s->def[o])
 		return true;
+	in = &s->code[s->def[o] - 1];
 	switch ((enum kind)in->kind) {
 	case K_ACTIVEMASK: case K_VOTE: case K_MATCH: case K_SHFL: case K_REDUX: case K_LDPARAM: case K_LADDR:
 		return true;
@@ -381,16 +399,16 @@ static bool names_stay(const struct jit_src *s, u32 o, u32 deep, u32 *scans)
 		return false;
 	}
 	for (k = 0; k < 6; k++)
-		if ((in->use >> k & 1) && !names_stay(s, in->o[k], deep + 1, scans))
+		if ((in->use >> k & 1) && !names_stay(s, in->o[k], deep + 1, steps))
 			return false;
-	return names_stay(s, in->guard, deep + 1, scans);
+	return names_stay(s, in->guard, deep + 1, steps);
 }
 
 bool jit_names_stay(const struct jit_src *s, u32 o)
 {
-	u32 scans = 0;
+	u32 steps = 0;
 
-	return names_stay(s, o, 0, &scans);
+	return names_stay(s, o, 0, &steps);
 }
 
 static u8 tells(const struct jit_src *s, const struct jblock *b, u32 pc)

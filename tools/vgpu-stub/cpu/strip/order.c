@@ -466,7 +466,7 @@ static bool names(const struct scomp *c, u32 h, u32 b)
 	u32 from = c->s->b[h].start, to = c->s->b[b].end, scans = 0, k;
 
 	for (k = from; k < to; k++)
-		if (jit_named(&c->code[k]) && s_sync(&c->code[k]) && by_round(c, from, to, c->code[k].o[2], 0, &scans))
+		if (jit_named(&c->code[k]) && s_sync(&c->code[k]) && !jit_names_stay(c->s, c->code[k].o[2]) && by_round(c, from, to, c->code[k].o[2], 0, &scans))
 			return true;
 	return false;
 }
