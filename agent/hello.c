@@ -20,7 +20,7 @@
 
 #define SEG0_TRIES 12u
 #define FEATURES (VGPU_FEATURE_CORE | VGPU_FEATURE_GATES | VGPU_FEATURE_PRIORITY | VGPU_FEATURE_CLUSTERS | \
-		  VGPU_FEATURE_LARGE | VGPU_FEATURE_WORK | VGPU_FEATURE_RUNS)
+		  VGPU_FEATURE_LARGE | VGPU_FEATURE_WORK | VGPU_FEATURE_RUNS | VGPU_FEATURE_STACK)
 
 static void refuse(struct client *c, enum vgpu_refusal why, uint32_t status, uint32_t version, const char *text)
 {

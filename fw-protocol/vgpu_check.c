@@ -77,6 +77,9 @@ static uint32_t check_ctl(const struct vgpu_cmd *c, const struct vgpu_check_env 
 	case VGPU_OP_PHYS_FREE:
 		ok = ok && phys_pages(b->a, b->b);
 		break;
+	case VGPU_OP_STACK:
+		ok = ok && b->a <= VGPU_MAX_STACK_BYTES;
+		break;
 	case VGPU_OP_VMM_MAP:
 		ok = ok && client_pages(b->a, b->b, VGPU_HUGE, env) && phys_pages(b->c, b->b);
 		break;

@@ -151,6 +151,7 @@ _Static_assert(sizeof(struct vgpu_agent_page) == 64 * 9, "a line each");
 #define VGPU_FEATURE_WORK 256ull        /* ... and WORK, TIMES; ALLOT of everybody, KERNEL_MS, COMPUTE, PRIORITY */
 #define VGPU_FEATURE_RUNS 512ull        /* ... and VGPU_CMD_RUN */
 #define VGPU_FEATURE_LENT 1024ull       /* ... and WINDOW_LENT */
+#define VGPU_FEATURE_STACK 2048ull      /* ... and the control command STACK */
 
 /*
  * Versions: HELLO asks for the client's newest. An agent that is older refuses it and names its own newest; the client then asks for

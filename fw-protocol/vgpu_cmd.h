@@ -46,6 +46,7 @@
 
 #define VGPU_MAX_STREAMS 1024u          /* per context; 0 is the legacy default stream */
 #define VGPU_MAX_CONTEXTS 8u            /* per client, over all devices */
+#define VGPU_MAX_STACK_BYTES (512u << 10) /* .local memory of a thread at most: CUDA guide, technical specifications by compute capability */
 #define VGPU_DEVICE_HEAP_BYTES (8u << 20) /* what device malloc has in a context when nobody asks for more */
 #define VGPU_STREAM_CREDITS 256u        /* commands of one stream in flight, kept by the client */
 

@@ -263,7 +263,8 @@ static int hello(void)
 {
 	struct vgpu_msg_hello m = { .h = { VGPU_MSG_HELLO, 0 }, .magic = VGPU_SESSION_MAGIC,
 				    .version = VGPU_PROTOCOL_VERSION, .features = VGPU_FEATURE_OWN_PAGES | VGPU_FEATURE_SHARE | VGPU_FEATURE_CORE |
-				    VGPU_FEATURE_PRIORITY | VGPU_FEATURE_CLUSTERS | VGPU_FEATURE_LARGE | VGPU_FEATURE_RUNS | VGPU_FEATURE_LENT,
+				    VGPU_FEATURE_PRIORITY | VGPU_FEATURE_CLUSTERS | VGPU_FEATURE_LARGE | VGPU_FEATURE_RUNS | VGPU_FEATURE_LENT |
+				    VGPU_FEATURE_STACK,
 				    .span_base = vg.span, .release = VGPU_VERSION };
 	struct vgpu_msg_hello_r r;
 	int fds[VGPU_HELLO_FDS] = { -1, -1, -1, -1 };

@@ -464,7 +464,6 @@ CUresult cuCtxSynchronize_v2(CUcontext h)
 
 /* ---- limits and preferences ---- */
 
-#define MAX_STACK (512u << 10)          /* .local memory of a thread, CUDA guide, table of technical specifications */
 #define MAX_FETCH 128u                  /* bytes, as documented */
 #define MAX_PENDING 65536u              /* launches by kernels: the device's SMALL_WORKS */
 #define MAX_SYNC_DEPTH 24u              /* how deep they nest */
@@ -501,7 +500,7 @@ CUresult cuCtxGetLimit(size_t *value, CUlimit limit)
 }
 
 /*
- * The device's stacks are as large as a kernel needs, and 16 KiB where calls go round, whatever is asked for; it has room for as many launches by kernels as may be asked
+ * The device's stacks are as large as a kernel needs; where calls go round, which nobody can foresee, it is told. It has room for as many launches by kernels as may be asked
  * for. In a full printf ring a kernel waits until it is read, so none of its text is lost, however much room was asked for; less than the
  * ring has is adjusted to that, as CUDA allows, and cuCtxGetLimit tells. What kernels use already keeps its size (documented: INVALID_VALUE).
  */
@@ -517,7 +516,10 @@ CUresult cuCtxSetLimit(CUlimit limit, size_t value)
 	vg_lock(&c->limits_lock);
 	switch ((int)limit) {
 	case CU_LIMIT_STACK_SIZE:
-		r = value > MAX_STACK ? CUDA_ERROR_INVALID_VALUE : CUDA_SUCCESS;
+		if (value > VGPU_MAX_STACK_BYTES)
+			r = CUDA_ERROR_INVALID_VALUE;
+		else if (vg.features & VGPU_FEATURE_STACK)
+			r = vg_done(c, vg_ctl(c, VGPU_OP_STACK, 0, value, 0, 0, NULL));
 		break;
 	case CU_LIMIT_MAX_L2_FETCH_GRANULARITY:
 		r = value > MAX_FETCH ? CUDA_ERROR_INVALID_VALUE : CUDA_SUCCESS;

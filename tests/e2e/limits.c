@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Limits of a context as CUDA documents them: the heap of device malloc has the size that was set before a kernel that uses it is
- * there, is charged like other memory, gives NULL beyond, and keeps its size from then on; so does what printf uses.
+ * there, is charged like other memory, gives NULL beyond, and keeps its size from then on; so does what printf uses. Stacks follow their limit.
  */
+#include <stdbool.h>
+
 #include "drv.h"
 
 static const char ptx[] =
@@ -37,6 +39,43 @@ static const char ptx[] =
 	"mov.u64 %rd1, text; cvta.global.u64 %rd1, %rd1; mov.u64 %rd2, 0;\n"
 	"{ .param .b64 f; .param .b64 a; .param .b32 q; st.param.b64 [f], %rd1; st.param.b64 [a], %rd2; call.uni (q), vprintf, (f, a); }\n"
 	"ret;\n"
+	"}\n";
+
+/* deep(): 1 + 2 + ... + n by as many calls, by itself and through a pointer; room(): the sum of n words that alloca gave */
+static const char stacks[] =
+	".version 7.3\n.target sm_61\n.address_size 64\n"
+	".func (.param .b32 r) sum(.param .b32 n);\n"
+	".global .align 8 .u64 to[1] = { sum };\n"
+	".func (.param .b32 r) sum(.param .b32 n)\n"
+	"{\n"
+	".reg .pred %p; .reg .b32 %r<4>; .local .align 4 .b8 own[48];\n"
+	"ld.param.u32 %r1, [n]; st.local.u32 [own+44], %r1; mov.u32 %r2, 0;\n"
+	"setp.eq.u32 %p, %r1, 0; @%p bra E; sub.u32 %r1, %r1, 1;\n"
+	"{ .param .b32 a; .param .b32 q; st.param.b32 [a], %r1; call (q), sum, (a); ld.param.b32 %r2, [q]; }\n"
+	"ld.local.u32 %r3, [own+44]; add.u32 %r2, %r2, %r3;\n"
+	"E: st.param.b32 [r], %r2; ret;\n"
+	"}\n"
+	".visible .entry deep(.param .u64 out, .param .u32 n, .param .u32 by)\n"
+	"{\n"
+	".reg .pred %p; .reg .b32 %r<4>; .reg .b64 %rd<5>;\n"
+	"P: .callprototype (.param .b32 _) _ (.param .b32 _);\n"
+	"ld.param.u64 %rd1, [out]; ld.param.u32 %r1, [n]; ld.param.u32 %r2, [by]; mov.u32 %r3, %tid.x;\n"
+	"mul.wide.u32 %rd2, %r3, 4; add.u64 %rd1, %rd1, %rd2; add.u32 %r1, %r1, %r3; setp.ne.u32 %p, %r2, 0; @%p bra B;\n"
+	"{ .param .b32 a; .param .b32 q; st.param.b32 [a], %r1; call (q), sum, (a); ld.param.b32 %r2, [q]; }\n"
+	"bra S;\n"
+	"B: mov.u64 %rd3, to; ld.global.u64 %rd4, [%rd3];\n"
+	"{ .param .b32 a; .param .b32 q; st.param.b32 [a], %r1; call (q), %rd4, (a), P; ld.param.b32 %r2, [q]; }\n"
+	"S: st.global.u32 [%rd1], %r2; ret;\n"
+	"}\n"
+	".visible .entry room(.param .u64 out, .param .u32 n)\n"
+	"{\n"
+	".reg .pred %p; .reg .b32 %r<6>; .reg .b64 %rd<6>;\n"
+	"ld.param.u64 %rd1, [out]; ld.param.u32 %r1, [n]; mov.u32 %r2, %tid.x; mul.wide.u32 %rd2, %r2, 4; add.u64 %rd1, %rd1, %rd2;\n"
+	"mul.wide.u32 %rd3, %r1, 4; alloca.u64 %rd4, %rd3; mov.u32 %r3, 0; mov.u64 %rd5, %rd4;\n"
+	"W: add.u32 %r4, %r3, %r2; st.local.u32 [%rd5], %r4; add.u64 %rd5, %rd5, 4; add.u32 %r3, %r3, 1; setp.lt.u32 %p, %r3, %r1; @%p bra W;\n"
+	"mov.u32 %r5, 0;\n"
+	"R: sub.u64 %rd5, %rd5, 4; ld.local.u32 %r4, [%rd5]; add.u32 %r5, %r5, %r4; setp.ne.u64 %p, %rd5, %rd4; @%p bra R;\n"
+	"st.global.u32 [%rd1], %r5; ret;\n"
 	"}\n";
 
 static CUdeviceptr count, at;
@@ -111,6 +150,51 @@ static void check_heap(size_t heap)
 	CK(cuCtxSynchronize());
 }
 
+/* Blocks of so many threads: thread t calls n + t deep (by: through a pointer first), or sums n words from t on. */
+static void sums(CUfunction k, unsigned threads, unsigned n, unsigned by, bool words)
+{
+	void *params[] = { &at, &n, &by };
+	unsigned got[1024], t, d;
+
+	CK(cuLaunchKernel(k, 3, 1, 1, threads, 1, 1, 0, NULL, params, NULL));
+	CK(cuMemcpyDtoH(got, at, threads * 4));
+	for (t = 0; t < threads; t++) {
+		d = n + t;
+		if (got[t] != (words ? n * t + n * (n - 1) / 2 : d * (d + 1) / 2)) {
+			e2e_fail("%s %u of %u threads, thread %u: %u", words ? "words" : by ? "calls by a pointer" : "calls", n, threads, t, got[t]);
+			return;
+		}
+	}
+}
+
+/* A stack has what the limit says when its kernel is launched, whenever that was found. */
+static void check_stack(void)
+{
+	unsigned n = 1000000, by = 0;
+	void *params[] = { &at, &n, &by };
+	CUfunction deep, room;
+	CUmodule mod;
+
+	CK(cuMemAlloc(&at, 4096));
+	mod = drv_module(stacks);
+	deep = drv_kernel(mod, "deep");
+	room = drv_kernel(mod, "room");
+	sums(deep, 33, 8, 0, false);
+	sums(deep, 33, 8, 1, false);
+	sums(room, 33, 200, 0, true);
+	CK(cuCtxSetLimit(CU_LIMIT_STACK_SIZE, 100000));
+	sums(deep, 33, 900, 0, false);
+	sums(deep, 33, 900, 1, false);
+	sums(room, 33, 20000, 0, true);
+	CK(cuCtxSetLimit(CU_LIMIT_STACK_SIZE, 512 << 10));
+	sums(deep, 1024, 500, 0, false);
+	sums(deep, 40, 3000, 1, false);
+	sums(room, 100, 60000, 0, true);
+	/* it has an end */
+	CK(cuLaunchKernel(deep, 1, 1, 1, 1, 1, 1, 0, NULL, params, NULL));
+	WANT(CUDA_ERROR_ILLEGAL_ADDRESS, cuCtxSynchronize());
+}
+
 int main(void)
 {
 	CUcontext first = drv_start("limits"), second;
@@ -176,6 +260,9 @@ int main(void)
 	CK(cuLaunchKernel(drv_kernel(drv_module(ptx), "says"), 1, 1, 1, 1, 1, 1, 0, NULL, NULL, NULL));
 	CK(cuCtxSynchronize());
 	WANT(CUDA_ERROR_INVALID_VALUE, cuCtxSetLimit(CU_LIMIT_PRINTF_FIFO_SIZE, 1 << 20));
+	CK(cuCtxDestroy(second));
+	CK(cuCtxCreate_v2(&second, 0, dev));
+	check_stack();
 	CK(cuCtxDestroy(second));
 	return e2e_end("device heap, stack, printf, L2");
 }

@@ -84,6 +84,7 @@ static int model_ctl(const struct vgpu_cmd *c)
 		return 0;
 	switch (c->op) {
 	case VGPU_OP_MEM_ALLOC: case VGPU_OP_MEM_FREE: case VGPU_OP_DEVICE_HEAP: return heap(b->a, b->b, 4096);
+	case VGPU_OP_STACK: return b->a <= 524288;
 	case VGPU_OP_PHYS_ALLOC: case VGPU_OP_PHYS_FREE: return phys(b->a, b->b);
 	case VGPU_OP_VMM_MAP: return heap(b->a, b->b, VGPU_HUGE) && phys(b->c, b->b);
 	case VGPU_OP_VMM_UNMAP: return heap(b->a, b->b, VGPU_HUGE);

@@ -423,6 +423,9 @@ void ctx_control(struct ctx *c, const struct vgpu_cmd *cmd)
 	case VGPU_OP_DEVICE_HEAP:
 		st = ctx_mem_heap(c, b->a, b->b);
 		break;
+	case VGPU_OP_STACK:
+		st = c->ops->stack(c->engine, b->a);
+		break;
 	case VGPU_OP_PHYS_ALLOC:
 		st = ctx_phys_alloc(c, b->a, b->b);
 		break;

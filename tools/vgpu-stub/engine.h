@@ -253,6 +253,9 @@ struct engine_ops {
 	 */
 	uint32_t (*heap)(struct engine *e, uint64_t va, uint64_t bytes);
 
+	/* What a thread has for calls that nobody can foresee (CU_LIMIT_STACK_SIZE): kernels have it that are launched from now on. */
+	uint32_t (*stack)(struct engine *e, uint64_t bytes);
+
 	/* The core of the first fault (fw-protocol/vgpu_core.h), NULL: none, or there was no room for it. It stays. NULL: this engine makes none. */
 	const void *(*core)(struct engine *e, uint64_t *bytes);
 

@@ -84,12 +84,25 @@ void cta_free(struct engine *e, struct cta *c)
 	free(c);
 }
 
+#define LAZY_LEAST (4ull << 20)         /* bytes of local memory; below, all of it is committed at once */
+#define LAZY_STEP 65536ull
+#define LAZY_PIECES 32768               /* of all workers' windows: each may be a mapping of its own, of which the kernel has 65,530 */
+
+/* What is behind the first bytes of a window, and large, is the context's memory (RLIMIT_DATA) where it is touched alone: most of a thread's stack never is. */
+static void be_lazy(const struct engine *e, struct cta *c, u64 first, u64 end)
+{
+	c->lazy = c->win + first;
+	c->lazy_bytes = end - first;
+	for (c->lazy_step = LAZY_STEP; c->lazy_bytes / c->lazy_step * (e->nthreads + 1) > LAZY_PIECES; c->lazy_step *= 2)
+		;
+}
+
 /* Makes the block's memory fit its grid. Called without the lock: mapping memory takes time. */
 int block_fit(struct engine *e, struct cta *c, struct grid *g)
 {
 	u64 shared = ((u64)g->shared_total + 4095) & ~4095ull;
 	u64 local = (u64)g->local_stride * g->nwarps * LANES;
-	u64 rim = shared ? SHARED_RIM : 0, need = rim + shared + (local ? SHARED_GUARD + local : rim);
+	u64 rim = shared ? SHARED_RIM : 0, need = rim + shared + (local ? SHARED_GUARD + local : rim), eager;
 	u32 i;
 
 	c->gridid = 0;
@@ -106,8 +119,9 @@ int block_fit(struct engine *e, struct cta *c, struct grid *g)
 			return -1;
 		}
 	}
-	if (need > c->win_commit) {
-		u64 up = (need + 65535) & ~65535ull;
+	eager = local < LAZY_LEAST || g->team > 1 || e->dbg ? need : need - local;
+	if (eager > c->win_commit) {
+		u64 up = (eager + 65535) & ~65535ull;
 
 		if (up > c->win_bytes - 4096)
 			up = c->win_bytes - 4096;
@@ -115,6 +129,9 @@ int block_fit(struct engine *e, struct cta *c, struct grid *g)
 			return -1;
 		c->win_commit = up;
 	}
+	c->lazy_bytes = 0;
+	if (need > c->win_commit)
+		be_lazy(e, c, c->win_commit, (need + 4095) & ~4095ull);
 	c->shared = c->win + rim;
 	c->local = c->shared + shared + (local ? SHARED_GUARD : 0);
 	if (rim) {
@@ -427,10 +444,14 @@ void turn_run(struct tstate *ts, struct turn *t)
 
 	t->r = RUN_FAULT;
 	t->done = 0;
+	ts->cta = t->c;
+	ts->starved = false;
 	if (ts->ahead.grid != t->g->gridid)
 		ahead_begin(ts, t->g->gridid);
-	if (!t->started && !next_block(t, false))
+	if (!t->started && !next_block(t, false)) {
+		ts->cta = NULL;
 		return;
+	}
 	if (t->c->jit && __builtin_expect(__atomic_load_n(&t->c->jit->due, __ATOMIC_RELAXED), 0))
 		jit_walked(t->c);
 	if (t->g->tunes && __builtin_expect(__atomic_load_n(&t->g->fn->tune.due, __ATOMIC_RELAXED), 0))
@@ -441,7 +462,7 @@ void turn_run(struct tstate *ts, struct turn *t)
 		ts->jit = NULL;
 		_mm_setcsr(0x1f80);
 		if (why == 1) {
-			ts->rep.status = VGPU_ST_ILLEGAL_ADDRESS;
+			ts->rep.status = ts->starved ? VGPU_ST_OUT_OF_MEMORY : VGPU_ST_ILLEGAL_ADDRESS;
 			ts->rep.address = ts->fault_addr;
 			ts->rep.what = NULL;
 			ts->rep_lane = -1;
@@ -453,6 +474,7 @@ void turn_run(struct tstate *ts, struct turn *t)
 		if (__builtin_expect(e->ops != NULL, 0) && !t->g->native)
 			optrace_turn(ts, t->c, true);
 		t->r = RUN_FAULT;
+		ts->cta = NULL;
 		return;
 	}
 	ts->armed = 1;
@@ -478,6 +500,7 @@ void turn_run(struct tstate *ts, struct turn *t)
 	t->ticks = __builtin_ia32_rdtsc() - start;
 	__atomic_signal_fence(__ATOMIC_SEQ_CST);
 	ts->armed = 0;
+	ts->cta = NULL;
 	_mm_setcsr(0x1f80);
 	if (__builtin_expect(e->ops != NULL, 0) && !t->g->native)
 		optrace_turn(ts, t->c, false);

@@ -10,7 +10,7 @@
 #include "jit.h"
 #include "lanes.h"
 
-#define MAX_CALLS 1024
+#define CALL_BYTES 16           /* of a thread's stack that a call counts as, whether it has a frame there or not: its registers are memory, too */
 
 static char *lane_local(const struct warp *w, u32 lane, u32 off)
 {
@@ -100,7 +100,7 @@ bool call_enter(struct tstate *ts, struct warp *w, const struct insn *in, u32 m)
 		/* one that calls its caller, which was reached by a pointer: it did not compile, the caller did */
 		fault_raise(VGPU_ST_ILLEGAL_INSTRUCTION, __builtin_ctz(m), fn->unique_ptr, "call of a function that does not compile");
 	}
-	if (w->depth >= MAX_CALLS || loff + fn->local_bytes > w->cta->g->local_stride)
+	if (w->depth >= (w->cta->g->fn->stack ? w->cta->g->fn->stack : STACK_BYTES) / CALL_BYTES || loff + fn->local_bytes > w->cta->g->local_stride)
 		fault_raise(VGPU_ST_ILLEGAL_ADDRESS, __builtin_ctz(m), 0, "call: stack overflow");
 	g = frame_get(w, fn->frame_bytes);
 	if (!g)

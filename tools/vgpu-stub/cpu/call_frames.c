@@ -393,7 +393,9 @@ static void layout(struct frames *f)
 	}
 	g->scratch = (g->n[0].local + 15) & ~15u;
 	g->stack = g->scratch + g->scratch_bytes;
-	f->room = deep ? STACK_BYTES : need;
+	f->room = deep ? stack_bytes(f->c) : need;
+	if (deep)
+		f->c->fn->stack = f->room;
 	f->limit = g->stack + f->room;
 	f->c->local_bytes = need || deep ? f->limit : g->n[0].local;
 }

@@ -191,15 +191,26 @@ static void build_cpool(struct comp *c)
 		fn->jsrc->shared_at[fn->jsrc->nshared++] = c->shared[i]->addr;
 }
 
-/* Deepest chain of .local frames below fn; a cycle gets a fixed allowance, whatever the program's limit is. */
-static u32 local_depth(const struct func *fn)
+/* Deepest chain of .local frames below fn; a cycle gets what the context's limit says now, whatever it said when a callee was compiled. */
+static u32 local_depth(const struct comp *c)
 {
-	u32 i, max = fn->indirect || fn->cyclic ? STACK_BYTES : 0;
+	struct func *fn = c->fn;
+	u32 i, n, most = stack_bytes(c), max = fn->indirect || fn->cyclic ? most : 0;
 
-	for (i = 0; i < fn->ncallees; i++)
-		if (fn->callees[i]->state == FN_READY && fn->callees[i]->local_total > max)
-			max = fn->callees[i]->local_total;
-	return ((fn->local_bytes + 15) & ~15u) + max;
+	if (max)
+		fn->stack = max;
+	for (i = 0; i < fn->ncallees; i++) {
+		const struct func *g = fn->callees[i];
+
+		if (g->state != FN_READY)
+			continue;
+		n = g->local_total + (g->stack && g->stack < most ? most - g->stack : 0);
+		max = n > max ? n : max;
+		if (g->stack)
+			fn->stack = most;
+	}
+	n = ((fn->local_bytes + 15) & ~15u) + max;
+	return n > MAX_LOCAL_TOTAL ? MAX_LOCAL_TOTAL : n;
 }
 
 /*
@@ -276,9 +287,7 @@ static void compile(struct comp *c)
 		fn->reserved |= fn->callees[i]->reserved;
 		fn->anywhere |= fn->callees[i]->anywhere;
 	}
-	fn->local_total = local_depth(fn);
-	if (fn->local_total > MAX_LOCAL)
-		fn->local_total = MAX_LOCAL;
+	fn->local_total = local_depth(c);
 }
 
 /* Of a function before it is compiled: the one that does the work of several blocks. It has no callers, and nobody knows its name. */
@@ -300,6 +309,10 @@ void func_free(struct func *fn)
 	if (fn->coarse) {
 		func_free(fn->coarse);
 		free(fn->coarse);
+	}
+	if (fn->roomy) {
+		func_free(fn->roomy);
+		free(fn->roomy);
 	}
 	jit_free(fn);
 	free(fn->code);
@@ -463,6 +476,46 @@ u32 func_compile(struct func *fn, char *log, size_t log_bytes)
 	if (!st)
 		__atomic_store_n(&fn->state, FN_READY, __ATOMIC_RELEASE);
 	return st;
+}
+
+/* A function that is ready: once more, with the stacks that the context has now. NULL: that failed. With compile_lock held. */
+static struct func *with_room(struct func *fn)
+{
+	struct func *f = calloc(1, sizeof(*f));
+	u32 i;
+
+	if (!f)
+		return NULL;
+	memcpy(f, fn, offsetof(struct func, state));
+	for (i = 0; i < fn->ncallees; i++)      /* it calls them, too */
+		fn->callees[i]->called_by = 0;
+	if (!func_compile(f, NULL, 0))
+		return f;
+	func_free(f);
+	free(f);
+	return NULL;
+}
+
+struct func *func_roomy(struct func *fn)
+{
+	u32 want = __atomic_load_n(&fn->m->e->stack, __ATOMIC_RELAXED);
+	struct func *f;
+
+	/* Acquire: it is ready. Partner: below */
+	while (fn && fn->stack && fn->stack < want) {
+		f = __atomic_load_n(&fn->roomy, __ATOMIC_ACQUIRE);
+		if (!f) {
+			pthread_mutex_lock(&fn->m->e->compile_lock);
+			f = fn->roomy;
+			if (!f) {
+				f = with_room(fn);
+				__atomic_store_n(&fn->roomy, f, __ATOMIC_RELEASE);
+			}
+			pthread_mutex_unlock(&fn->m->e->compile_lock);
+		}
+		fn = f;
+	}
+	return fn;
 }
 
 u32 func_ready(struct func *fn, char *log, size_t log_bytes)

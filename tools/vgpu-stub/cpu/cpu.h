@@ -87,6 +87,7 @@ struct cta {                            /* a block; between blocks of a grid it 
 	u32 regs_bytes, frame_bytes;    /* registers of a warp; with the JIT's area behind them */
 	u64 win;                        /* arena block: shared window, then local windows */
 	u64 win_bytes, win_commit;
+	u64 lazy, lazy_bytes, lazy_step;        /* the part of it that is committed where it is touched, so many bytes at a time; 0: none */
 	u64 shared, local;              /* addresses */
 	char *mem;                      /* register frames */
 	size_t mem_bytes;
@@ -148,7 +149,7 @@ struct grid {
 	struct kin *kin;                /* devrt.h; NULL: the host has launched it, and it has launched nothing */
 	u32 pool_bytes;
 	char *pool;                     /* constants and uniform values, if fn has a prologue */
-	u64 pool_fn;                    /* id of the function whose constants they are; above it, of a coarse one, how many it has further */
+	u64 pool_fn;                    /* id of the function whose constants they are; above it, of a coarse one, how many it has further, and of what stack */
 	u32 (*own_tid)[1024];           /* a shape that did not fit into the engine's table */
 	struct gemm_job job;
 
@@ -175,6 +176,8 @@ struct tstate {
 	volatile int armed;             /* 1: an access may fault and jmp is valid */
 	volatile u64 fault_addr;
 	struct engine *e;
+	const struct cta *cta;          /* whose turn it is; NULL: between turns */
+	bool starved;                   /* there was no memory for a page of its window */
 	struct warp *w;
 	struct frame *f;
 	const struct insn *in;
@@ -299,6 +302,7 @@ struct engine {
 	_Alignas(64) pthread_mutex_t arena_lock;
 	u64 arena_next, arena_end;
 	struct arena_free *arena_free[ARENA_CLASSES];
+	u32 stack;                      /* stack_bytes(): front.h */
 	pthread_mutex_t compile_lock;   /* over the functions of all modules that are not ready yet */
 	u32 mode;                       /* ENGINE_MODE_*, not AUTO */
 	pthread_mutex_t heap_lock;
@@ -346,6 +350,7 @@ void parse_func_directives(struct lex *lx, struct func *fn);
 /* compile.c: compiles a function and what it calls; log as in engine_ops.module_load */
 u32 func_compile(struct func *fn, char *log, size_t log_bytes);        /* with compile_lock held */
 bool func_coarse(struct func *fn);      /* the same of fn->coarse, of a kernel that is ready: is that? */
+struct func *func_roomy(struct func *fn);       /* of a kernel that is ready: with no smaller stacks than the context has now. Any thread; NULL: no memory */
 void func_free(struct func *fn);        /* what compilation left; the function itself is its module's */
 u32 func_ready(struct func *fn, char *log, size_t log_bytes);          /* any thread: compiles it if need be */
 /* Acquire: what compilation left is there to be read. Partner: the store of FN_READY. */
@@ -358,6 +363,7 @@ static inline bool func_is_ready(const struct func *fn)
 u64 arena_alloc(struct engine *e, u64 bytes, u64 *got);  /* 0: no space */
 void arena_release(struct engine *e, u64 addr, u64 bytes);
 int arena_commit(u64 addr, u64 bytes);
+bool arena_touch(struct tstate *ts, u64 addr);  /* in a signal handler: was it a page of its block's window that is there now? */
 void arena_forget(struct engine *e, u32 cls);         /* at close: drops a free list */
 void fault_init(void);
 struct tstate *tstate_get(struct engine *e);
@@ -420,7 +426,7 @@ bool jit_again(struct tstate *ts, struct cta *c, s64 *left_over, enum run *r);
 const u8 *jit_fault(const struct jit *j, const u8 *ip);
 
 bool uniform_run(struct engine *e, struct grid *g);     /* uniform.c */
-static inline u64 pool_id(const struct func *fn) { return (u64)fn->further << 32 | fn->id; }
+static inline u64 pool_id(const struct func *fn) { return (u64)(fn->stack / 16) << 40 | (u64)fn->further << 32 | fn->id; }
 
 /* call.c */
 bool call_enter(struct tstate *ts, struct warp *w, const struct insn *in, u32 m);

@@ -665,7 +665,7 @@ void devrt_start(struct engine *e, struct ended *x)
 	l.shared_bytes = w->shared_bytes;
 	l.params = (const void *)w->params;
 	l.param_bytes = fn ? fn->param_bytes : 0;
-	if (fn && !launch_allowed(e, &l, fn, &threads))
+	if (fn && !launch_allowed(e, &l, fn, &threads) && (fn = func_roomy(fn)))
 		g = grid_make_child(e, &l, fn, (u32)threads, nth);
 	pthread_mutex_lock(&e->lock);
 	if (g)

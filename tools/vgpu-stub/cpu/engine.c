@@ -93,6 +93,7 @@ static u32 cpu_open(const struct engine_env *env, struct engine **out)
 		e->mode = ENGINE_MODE_INTERP;
 		verify = false;
 	}
+	e->stack = STACK_BYTES;
 	e->arena_next = (env->arena_base + 65535) & ~65535ull;
 	e->arena_end = env->arena_base + env->arena_bytes;
 	/* held for less than it takes to sleep: who finds it taken looks again first */
@@ -305,6 +306,15 @@ static void cpu_describe(char *text, size_t bytes)
 		 !strcmp(isa, "avx512") ? "AVX-512" : !strcmp(isa, "avx2") ? "AVX2" : "SSE2");
 }
 
+/* Frames here are others than the compiler's that the limit was measured with: a register that lives on over a call is 4 or 8 bytes, a small one too. */
+static uint32_t cpu_stack(struct engine *e, uint64_t bytes)
+{
+	u32 n = bytes > MAX_STACK / 2 ? MAX_STACK : 2 * (((u32)bytes + 15) & ~15u);
+
+	__atomic_store_n(&e->stack, n < STACK_BYTES ? STACK_BYTES : n, __ATOMIC_RELAXED);
+	return VGPU_ST_OK;
+}
+
 static const void *cpu_core(struct engine *e, uint64_t *bytes)
 {
 	/* Acquire: what is in it. Partner: snap_keep(). */
@@ -398,5 +408,6 @@ const struct engine_ops engine_cpu = {
 	.beside = cpu_beside,
 	.note_alloc = cpu_note_alloc,
 	.heap = heap_place,
+	.stack = cpu_stack,
 	.core = cpu_core,
 };

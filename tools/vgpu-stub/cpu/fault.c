@@ -28,6 +28,8 @@ static void on_fault(int sig, siginfo_t *si, void *uc)
 	u64 a = (u64)si->si_addr;
 	const struct sigaction *old = sig == SIGSEGV ? &old_segv : &old_bus;
 
+	if (ts && arena_touch(ts, a))
+		return;
 	if (ts && ts->armed && vf_page_fault(ts, a))
 		return;
 	if (ts && ts->armed && ts->jit) {
@@ -180,6 +182,21 @@ int arena_commit(u64 addr, u64 bytes)
 {
 	bytes = (bytes + 4095) & ~4095ull;
 	return mprotect((void *)addr, bytes, PROT_READ | PROT_WRITE) ? -errno : 0;
+}
+
+bool arena_touch(struct tstate *ts, u64 addr)
+{
+	const struct cta *c = ts->cta;
+	u64 at, n;
+
+	if (!c || addr - c->lazy >= c->lazy_bytes)
+		return false;
+	at = (addr - c->lazy) / c->lazy_step * c->lazy_step;
+	n = c->lazy_bytes - at < c->lazy_step ? c->lazy_bytes - at : c->lazy_step;
+	if (!arena_commit(c->lazy + at, n))
+		return true;
+	ts->starved = true;
+	return false;
 }
 
 /* ---- accesses of the dispatcher and of device functions ---------------------------------- */

@@ -101,7 +101,7 @@ struct comp {
 	enum pays coarse;
 	u32 nest;               /* operands inside operands: one level */
 	const char *op_name;    /* of the statement being read */
-	u32 stack, stack_off;   /* lower_stack.c: where alloca goes on; OPND_NONE: the body has none */
+	u32 stack, stack_off, stack_room;       /* lower_stack.c: where alloca goes on; OPND_NONE: the body has none; its area */
 	u32 cc;                 /* carry flags, a predicate; OPND_NONE until used */
 	struct sym *pending_label;      /* label of .callprototype and .branchtargets */
 	u32 edges;                      /* of brx.idx: its lists may be named again and again */
@@ -207,11 +207,8 @@ void lower_atom(struct comp *c, struct stmt *st);
 void lower_video(struct comp *c, struct stmt *st);
 /* lower_tex.c */
 void lower_tex(struct comp *c, struct stmt *st);
-/*
- * Bytes of .local memory that a thread has for calls that go round, or through pointers. What all threads of a worker's block have counts as memory of the context, touched or not
- * (RLIMIT_DATA, ctxgrant.c): 256 KiB were too much for gcc's OpenMP.
- */
-#define STACK_BYTES 16384u
+/* Bytes of .local memory that a thread has for calls that go round or through pointers, and for alloca, in a function that is compiled now: what cuCtxSetLimit asked for (func_roomy()). */
+static inline u32 stack_bytes(const struct comp *c) { return __atomic_load_n(&c->m->e->stack, __ATOMIC_RELAXED); }
 
 /* lower_stack.c: alloca; in front of a body, and a statement. Does the body say that? */
 bool body_names(const struct comp *c, const char *what);

@@ -11,7 +11,10 @@
 /* ---- modules --------------------------------------------------------------------------- */
 
 #define MAX_VAR_BYTES (4ull << 30)      /* of a module, so that an image cannot eat the host */
-#define MAX_LOCAL (1u << 19)            /* bytes of .local a thread, calls included */
+#define MAX_LOCAL (1u << 19)            /* bytes of .local variables of a thread */
+#define STACK_BYTES 16384u              /* what a thread has for calls that nobody can foresee, where the context's limit does not say more: front.h, stack_bytes() */
+#define MAX_STACK (1u << 18)            /* ... and the most */
+#define MAX_LOCAL_TOTAL (MAX_LOCAL + 2 * MAX_STACK)     /* calls included */
 #define VARIADIC_BYTES 1024u            /* of unnamed arguments that a function takes */
 enum { LINK_NONE, LINK_VISIBLE, LINK_EXTERN, LINK_WEAK, LINK_COMMON };
 enum { OPAQUE_TEXTURE = 1, OPAQUE_SAMPLER, OPAQUE_SURFACE };       /* PTX ISA 5.3 */
@@ -278,6 +281,7 @@ struct func {
 	char *cpool;            /* constants, each splatted over its lanes */
 	u32 cpool_bytes, frame_bytes;
 	u32 shared_bytes, local_bytes, local_total;
+	u32 stack;              /* what it, or what it calls, has for calls that go round or through pointers, and for alloca; 0: no such */
 	u32 dyn_align, regs;
 	bool calls, calls_ptr, indirect, cyclic, launches;
 	bool fixed_shared;      /* names no shared memory but variables with a size */
@@ -299,6 +303,7 @@ struct func {
 
 	/* coarsen.c: the same kernel, which does the work of so many blocks more besides its own in each; NULL: it may not be. Where it is likely to be no faster, not compiled before tune.c wants it */
 	struct func *coarse, *of;       /* of: of that one, the ordinary one */
+	struct func *roomy;     /* the same, compiled after the context's limit of stacks was raised; NULL: it was not, or not launched since */
 	struct tune tune;
 	u32 further;            /* of that one: how many, to the right of its own in a row; 0: an ordinary function; ... */
 	u32 next_shared, next_local;    /* ... bytes from one's shared memory to the next's; from one's part of a thread's local memory to the next's */

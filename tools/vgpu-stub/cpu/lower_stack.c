@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * alloca, stacksave and stackrestore (PTX ISA 9.7.16). A function that names one of them has STACK_ROOM bytes of its .local frame
+ * alloca, stacksave and stackrestore (PTX ISA 9.7.16). A function that names one of them has stack_bytes() of its .local frame
  * for them, and a register that says where the free part begins; both are gone with the frame. What does not fit gets an address
  * at which nothing is: the access faults, as it does where the hardware's stack ends.
  *
@@ -11,7 +11,6 @@
 
 #include "front.h"
 
-#define STACK_ROOM 16384
 #define NOWHERE 0x7fff0000f0000000ull   /* outside of every .local window, as 32 bits too */
 
 /* The body alone is looked at: with the rest of a module behind each function its text would be read as often as it has functions. */
@@ -55,7 +54,8 @@ void stack_begin(struct comp *c)
 		return;
 	c->local_bytes = (c->local_bytes + 15) & ~15ull;
 	c->stack_off = (u32)c->local_bytes;
-	c->local_bytes += STACK_ROOM;
+	c->stack_room = c->fn->stack = stack_bytes(c);
+	c->local_bytes += c->stack_room;
 	c->stack = new_reg(c, T_B64);
 	c->guard = OPND_NONE;
 	emit_lane(c, &none, LOP_MOV, T_U64, 1, c->stack, place(c, c->stack_off), OPND_NONE, OPND_NONE);
@@ -107,7 +107,7 @@ void lower_stack(struct comp *c, struct stmt *st)
 	emit_lane(c, st, LOP_AND, T_U64, 1, start, start, konst(c, 0 - align, 1), OPND_NONE);
 	emit_lane(c, st, LOP_ADD, T_U64, 1, end, start, size, OPND_NONE);
 	/* all ones where the end lies behind the area, or the size is beyond all bounds */
-	emit_lane(c, st, LOP_SUB, T_U64, 1, bad, place(c, c->stack_off + STACK_ROOM), end, OPND_NONE);
+	emit_lane(c, st, LOP_SUB, T_U64, 1, bad, place(c, c->stack_off + c->stack_room), end, OPND_NONE);
 	emit_lane(c, st, LOP_OR, T_U64, 1, bad, bad, size, OPND_NONE);
 	emit_lane(c, st, LOP_SHR, T_S64, 1, bad, bad, konst(c, 63, 0), OPND_NONE);
 	emit_lane(c, st, LOP_AND, T_U64, 1, bad, bad, konst(c, NOWHERE, 1), OPND_NONE);

@@ -786,7 +786,8 @@ u32 rt_launch(struct engine *e, const struct engine_launch *l)
 		st = launch_allowed(e, l, fn, &threads);
 	if (st)
 		return st;
-	g = grid_make(e, l, fn, (u32)threads);
+	fn = func_roomy(fn);
+	g = fn ? grid_make(e, l, fn, (u32)threads) : NULL;
 	if (!g)
 		return VGPU_ST_OUT_OF_MEMORY;
 	return e->vf ? vf_launch(e, g) : grid_start(e, g);

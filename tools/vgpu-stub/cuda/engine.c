@@ -71,6 +71,8 @@ static uint32_t cuda_heap(struct engine *e, uint64_t va, uint64_t bytes)
 	return cuda_failed(e, cu.cuCtxSetLimit(CU_LIMIT_MALLOC_HEAP_SIZE, bytes));
 }
 
+static uint32_t cuda_stack(struct engine *e, uint64_t bytes) { return cuda_failed(e, cu.cuCtxSetLimit(CU_LIMIT_STACK_SIZE, bytes)); }
+
 static int cuda_reaches(struct engine *e) { return !e->unregistered; }
 
 static uint32_t cuda_died(struct engine *e) { return e->died; }
@@ -95,6 +97,7 @@ const struct engine_ops engine_cuda = {
 	.fill = cuda_fill,
 	.note_alloc = cuda_note,
 	.heap = cuda_heap,
+	.stack = cuda_stack,
 	.memory = cuda_mem,
 	.physical = cuda_phys,
 	.mapping = cuda_map,
