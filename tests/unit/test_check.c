@@ -156,7 +156,7 @@ static int model_io(const struct vgpu_cmd *c)
 
 static int model(const struct vgpu_cmd *c, enum vgpu_op_queue q, uint64_t index)
 {
-	int io = c->op >= 1 && c->op <= 12, ctl = c->op >= 64 && c->op <= 78;
+	int io = c->op >= 1 && c->op <= 12, ctl = c->op >= 64 && c->op <= 81;
 
 	if (c->seq != (uint32_t)(index + 1) || c->ticket != index + 1 || c->stream >= 1024)
 		return 0;

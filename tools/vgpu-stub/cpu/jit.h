@@ -108,6 +108,14 @@ static inline bool jit_live_behind(const struct jit_src *s, u32 b, u32 v)
 	return s->no[v] && (s->live_out[(size_t)b * s->bwords + (at >> 6)] >> (at & 63) & 1);
 }
 
+/* Is it read from the beginning of block b on? */
+static inline bool jit_live_before(const struct jit_src *s, u32 b, u32 v)
+{
+	u32 at = s->no[v] - 1;
+
+	return s->no[v] && (s->live_in[(size_t)b * s->bwords + (at >> 6)] >> (at & 63) & 1);
+}
+
 /* QUIT: what was guessed is not so; WALK: some instructions one by one, then to; TURN: a JUMP at which the next warp may have its round (jit_turn.c) */
 enum { JX_LEAVE, JX_JUMP, JX_STEP, JX_DONE, JX_QUIT, JX_WALK, JX_TURN };
 

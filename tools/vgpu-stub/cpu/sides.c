@@ -20,6 +20,9 @@
  *
  * In: blocks with their edges, before they have an order. Called by guards.c, before short branches in loops.
  */
+#define _GNU_SOURCE
+#include <string.h>
+
 #include "guards.h"
 #include "lanes.h"
 
@@ -185,12 +188,13 @@ static bool find_side(const struct guards *u, u32 b, struct side *s)
 	const struct block *bb = &u->g->b[b];
 
 	s->n = s->size = s->looking = s->stores = 0;
-	for (k = 0; k < 2; k++) {
+	for (k = 2; k--;) {
 		to[n] = bb->succ[k];
 		ways[n++] = 1;
 	}
+	/* those who do not jump go first, all their way, as in other code and the interpreter */
 	while (n > 1) {
-		u32 x;
+		u32 x, at;
 
 		for (i = 0; i < n && (to[i] == b || u->g->b[to[i]].npred != ways[i]); i++)
 			;
@@ -200,16 +204,22 @@ static bool find_side(const struct guards *u, u32 b, struct side *s)
 		if (!is_sideways(u, x, s, &syncs))
 			return false;
 		s->b[s->n++] = x;
-		to[i] = to[--n];
-		ways[i] = ways[n];
-		for (k = 0; k < u->g->b[x].nsucc; k++) {
+		at = i;
+		n--;
+		memmove(&to[at], &to[at + 1], (n - at) * sizeof(*to));
+		memmove(&ways[at], &ways[at + 1], (n - at) * sizeof(*ways));
+		for (k = u->g->b[x].nsucc; k--;) {
 			for (i = 0; i < n && to[i] != u->g->b[x].succ[k]; i++)
 				;
 			if (i == n && n == SIDE_BLOCKS + 2)
 				return false;
 			if (i == n) {
-				to[n] = u->g->b[x].succ[k];
-				ways[n++] = 0;
+				i = at++;
+				memmove(&to[i + 1], &to[i], (n - i) * sizeof(*to));
+				memmove(&ways[i + 1], &ways[i], (n - i) * sizeof(*ways));
+				to[i] = u->g->b[x].succ[k];
+				ways[i] = 0;
+				n++;
 			}
 			ways[i]++;
 		}

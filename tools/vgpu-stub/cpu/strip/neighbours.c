@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
+ * Addresses that are nothing but numbers are compared lane by lane (places.c), whatever makes them; others as follows.
+ *
  * Loads of shared memory that are done by all lanes of a warp at once, for what other lanes of it have stored, with nothing between that would have them look at
  * each other. A warp of the hardware goes in step, and comes together again behind a branch; strips run ahead of one another. So it is with
  *
@@ -150,12 +152,14 @@ static bool own_and_others(const struct look *l, const struct access *st, const 
 static bool somewhere(const struct access *st, const struct access *x) { return st->numbered && x->known && !x->at.first && (!by_number(&x->at) || !x->at.vague); }
 
 /* Does the load, by x, look at what another lane stores by st? past: that does not come to the store. */
-static bool sees(const struct look *l, const struct access *st, const struct access *x, bool past)
+static bool sees(struct look *l, const struct access *st, const struct access *x, bool past)
 {
 	const struct insn *store = &l->c->code[st->pc], *load = &l->c->code[x->pc];
 	const struct spot *s = &st->at, *t = &x->at;
 	s64 far = far_of(s, t);
 
+	if (store->kind == K_ST && load->kind == K_LD && s_places_meet(l, st, x, false))
+		return true;
 	if (elsewhere(l, st, x))
 		return false;
 	if (l->space == SPACE_GLOBAL)
@@ -180,13 +184,27 @@ static bool sees(const struct look *l, const struct access *st, const struct acc
 		return !t->step && far >= 0 && far < s->step;
 	if (!by_number(t))
 		return true;
+	/* what a thread has by itself it goes through in one way */
 	if (!same_steps(s, t))
-		return !s->vague && !t->vague;
+		return true;
 	if (s->vague || t->vague)
 		return !s->vague && s->step == (s64)store->size;
 	if (s->rows[0] || s->rows[1])
 		return lands(s, store, load, far);
 	return lands(s, store, load, far) && s->step > 0 && far < 32 * s->step && far > -32 * s->step;
+}
+
+static bool by_some(struct look *l, u32 b);
+
+/* Does a lane store, by x, over what another one has stored by st? Rows that are moved down, say, and then cleared behind their end. */
+static bool covers(struct look *l, const struct access *st, const struct access *x)
+{
+	const struct spot *s = &st->at, *t = &x->at;
+
+	/* all of them, both times: what some fill beside the others' part, a tile's rim, is beside it */
+	if (l->c->code[st->pc].kind != K_ST || st->some || x->some || by_some(l, x->block))
+		return false;
+	return s_places_meet(l, st, x, false) || (l->space == SPACE_SHARED && !elsewhere(l, st, x) && st->known && x->known && by_number(s) && by_number(t) && !s->first && !t->first && !same_steps(s, t));
 }
 
 /* A walk from behind pc, in block b, to where lanes look at each other: what() is asked of each access to that memory on the way. */
@@ -223,6 +241,7 @@ static const struct access *access_at(const struct look *l, u32 pc) { return &l-
 static void access_of(struct look *l, u32 pc, u32 block, struct access *x)
 {
 	const struct insn *in = &l->c->code[pc];
+	struct places places[2];
 
 	*x = (struct access){ .pc = pc, .block = block, .some = in->guard != OPND_NONE };
 	l->user = pc;
@@ -233,10 +252,18 @@ static void access_of(struct look *l, u32 pc, u32 block, struct access *x)
 	x->at.first &= !x->at.step;
 	x->numbered = in->o[4] != OPND_NONE && (in->o[4] & OPND_CONST ? s_is_own(l, in->o[4]) : l->numbered[in->o[4]]);
 	x->scattered = !x->known && !x->numbered && in->o[4] != OPND_NONE && s_is_own(l, in->o[4]);
+	if (!s_sync(in) && in->kind != K_ATOM && in->imm == (s32)in->imm && s_places_of(l, in->o[4], in->aw, in->imm, places)) {
+		x->places = pool_alloc(&l->c->mem, sizeof(places));
+		if (x->places)
+			memcpy(x->places, places, sizeof(places));
+	}
 	x->base = l->space == SPACE_SHARED ? s_variable_of(l, in->o[4], in->imm) : s_pointer_of(l, in->o[4], 2 * STEPS);
 }
 
 struct stores { struct access *st; u32 n, at; };
+
+/* In the order of the code, from a to c, which may lie before it in a loop */
+static bool between(u32 a, u32 b, u32 c) { return a < c ? a < b && b < c : b > a || b < c; }
 
 /* Loads that a store comes to: marked. */
 static bool behind_store(struct look *l, u32 pc, u32 block, void *with)
@@ -245,13 +272,16 @@ static bool behind_store(struct look *l, u32 pc, u32 block, void *with)
 	const struct access *st = &all->st[all->at], *x = access_at(l, pc);
 	u32 k;
 
+	if (l->c->code[pc].kind == K_ST && !l->c->whole[pc] && pc != st->pc && (l->loops || !l->c->s->b[block].depth) && covers(l, st, x))
+		l->c->whole[pc] = l->any = true;
 	if (!reads(&l->c->code[pc]) || l->c->whole[pc] || pc == st->pc || (l->space != SPACE_SHARED && l->c->code[pc].kind == K_ATOM) || (!l->loops && l->c->s->b[block].depth))
 		return false;
 	if (!sees(l, st, x, l->past[block]))
 		return false;
-	/* a thread's own numbers lie there, too: it stores them itself */
+	/* a thread's own numbers lie there: it stores them itself, behind that */
 	for (k = 0; k < all->n && x->known && x->at.step && (st->known || !st->numbered); k++)
-		if (all->st[k].known && all->st[k].at.var == x->at.var && all->st[k].at.step == x->at.step && all->st[k].at.k == x->at.k && !all->st[k].at.vague && !x->at.vague)
+		if (all->st[k].known && all->st[k].at.var == x->at.var && all->st[k].at.step == x->at.step && all->st[k].at.k == x->at.k && !all->st[k].at.vague && !x->at.vague &&
+		    between(st->pc, all->st[k].pc, pc))
 			return false;
 	l->c->whole[pc] = l->any = true;
 	return false;
@@ -285,6 +315,10 @@ static bool overwrites(struct look *l, const struct access *x, const struct acce
 	bool all = store->guard == OPND_NONE && !by_some(l, st->block) && !by_some(l, x->block);
 	s64 far = far_of(s, t);
 
+	if (all && store->kind == K_ST && s_places_meet(l, st, x, true))
+		return true;
+	if (elsewhere(l, x, st))
+		return false;
 	if (l->space == SPACE_GLOBAL)
 		return all && own_and_others(l, st, x, true);
 	if (store->kind == K_ATOM && st->base != NOWHERE && st->base == x->base)
@@ -329,7 +363,7 @@ static bool behind_load(struct look *l, u32 pc, u32 block, void *with)
 	(void)block;
 	if (!writes(l, &l->c->code[pc]) || pc == next->x->pc)
 		return false;
-	if (elsewhere(l, next->x, st) || (same_place(&l->c->code[pc], &l->c->code[next->x->pc]) && l->c->code[pc].kind != K_ATOM && s_is_own(l, l->c->code[pc].o[4])))
+	if ((elsewhere(l, next->x, st) && !(st->places && next->x->places)) || (same_place(&l->c->code[pc], &l->c->code[next->x->pc]) && l->c->code[pc].kind != K_ATOM && s_is_own(l, l->c->code[pc].o[4])))
 		return false;
 	return ++next->n == MOST_NEXT;
 }
@@ -403,7 +437,7 @@ static bool look(struct look *l)
 			l->past_of = NO_PC;
 			memset(l->past, st->some, s->nb);
 		}
-		if (l->space == SPACE_SHARED || st->base != NOWHERE)
+		if (l->space == SPACE_SHARED || st->base != NOWHERE || st->places)
 			walk(l, st->block, st->pc, behind_store, &all);
 	}
 	for (b = 0; all.n && b < s->nb; b++)
@@ -415,7 +449,7 @@ static bool look(struct look *l)
 			/* all have been there where all come to it */
 			if (c->whole[i] && in->guard == OPND_NONE && !by_some(l, b))
 				continue;
-			if (l->space == SPACE_SHARED || access_at(l, i)->base != NOWHERE)
+			if (l->space == SPACE_SHARED || access_at(l, i)->base != NOWHERE || access_at(l, i)->places)
 				stored_next(l, access_at(l, i));
 		}
 	return true;

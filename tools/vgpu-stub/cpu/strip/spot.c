@@ -60,7 +60,7 @@ static const struct insn *maker(const struct look *l, u32 o)
 }
 
 /* The same of what is done once a launch, too; user: where its own operands are asked for */
-static const struct insn *made(const struct look *l, u32 o, u32 *user)
+const struct insn *s_maker_of(const struct look *l, u32 o, u32 *user)
 {
 	const struct insn *in;
 
@@ -190,7 +190,7 @@ bool s_spot_of(struct look *l, u32 o, u32 steps, struct spot *a)
 		if (v.known)
 			return true;
 	}
-	in = steps ? made(l, o, &of) : NULL;
+	in = steps ? s_maker_of(l, o, &of) : NULL;
 	if (!in)
 		return spot_vague(l, o, a);
 	if (in->kind == K_SREG && (spec_sreg(l->c->spec, in->sub) == SR_TID_X || in->sub == SR_LANEID)) {
@@ -210,92 +210,6 @@ bool s_spot_of(struct look *l, u32 o, u32 steps, struct spot *a)
 	sum = in->kind == K_LANE && spot_sum(l, in, steps - 1, a);
 	l->user = user;
 	return sum || spot_vague(l, o, a);
-}
-
-/* The number of the warp in the block, or a multiple of it: tid >> 5, tid & -32, tid * 4 & -128 where lanes are along x */
-static bool of_warp(struct look *l, const struct insn *in)
-{
-	u32 shape = l->c->spec & 255;
-	struct spot a;
-	struct sval v;
-	s64 all;
-
-	if ((shape != SPEC_LINEAR && shape != SPEC_LINE) || in->kind != K_LANE || (in->lop != LOP_SHR && in->lop != LOP_AND) || in->o[2] == OPND_NONE || !(in->o[2] & OPND_CONST))
-		return false;
-	v = s_val(l->c, in->o[2], 0);
-	l->user = (u32)(in - l->c->code);
-	if (!v.known || !s_spot_of(l, in->o[1], STEPS, &a) || a.step <= 0 || a.rows[0] || a.rows[1] || a.named || a.vague || a.fixed || a.first)
-		return false;
-	/* what a warp's lanes differ by is gone */
-	all = LANES * a.step;
-	return !(a.k & (all - 1)) && !(all & (all - 1)) && (in->lop == LOP_SHR ? 1ll << (v.k & 31) >= all : !(v.k & (u64)(all - 1)));
-}
-
-/* Lanes have their own of what comes of their numbers, of loads from their own places, and from where others write. */
-static bool makes_own(struct look *l, const struct insn *in)
-{
-	u32 k;
-
-	switch ((enum kind)in->kind) {
-	case K_SREG:
-		switch (spec_sreg(l->c->spec, in->sub)) {
-		case SR_TID_X: case SR_LANEID: case SR_LANEMASK_EQ: case SR_LANEMASK_LE: case SR_LANEMASK_LT: case SR_LANEMASK_GE: case SR_LANEMASK_GT:
-			return true;
-		case SR_TID_Y: case SR_TID_Z:
-			return (l->c->spec & 255) != SPEC_LINEAR && (l->c->spec & 255) != SPEC_LINE;
-		default:
-			return false;
-		}
-	case K_ATOM:
-		return true;
-	case K_VOTE: case K_ACTIVEMASK: case K_LDPARAM:
-		return false;
-	default:
-		for (k = 0; k < 6; k++)
-			if ((in->use >> k & 1) && s_is_own(l, in->o[k]))
-				return !of_warp(l, in);
-		return false;
-	}
-}
-
-/* Of arithmetic with lanes' numbers; not of what is looked up or voted by them. */
-static bool makes_numbered(struct look *l, const struct insn *in)
-{
-	u32 k, sr;
-
-	switch ((enum kind)in->kind) {
-	case K_SREG:
-		sr = spec_sreg(l->c->spec, in->sub);
-		return sr <= SR_TID_Z || sr == SR_LANEID;
-	case K_LANE: case K_CVT: case K_LOP3:
-		for (k = 1; k < 6; k++)
-			if ((in->use >> k & 1) && in->o[k] != OPND_NONE && ((in->o[k] & OPND_CONST) ? s_is_own(l, in->o[k]) : l->numbered[in->o[k]]))
-				return !of_warp(l, in);
-		return false;
-	default:
-		return false;
-	}
-}
-
-void s_find_own(struct look *l)
-{
-	const struct scomp *c = l->c;
-	bool more = true;
-	u32 i, k, o;
-
-	while (more) {
-		more = false;
-		for (i = 0; i < c->n; i++) {
-			const struct insn *in = &c->code[i];
-			bool own = in->kind == K_CALL || (in->def && makes_own(l, in)), numbered = in->def && makes_numbered(l, in);
-
-			for (k = 0; (own || numbered) && (o = s_next_def(in, &k)) != OPND_NONE;) {
-				more |= own > l->own[o] || numbered > l->numbered[o];
-				l->own[o] |= own;
-				l->numbered[o] |= numbered;
-			}
-		}
-	}
 }
 
 /* Which of the kernel's variables that is in, if others' are not added to it */
@@ -409,7 +323,7 @@ static struct sum sum_of(struct look *l, u32 o, u32 steps)
 		return (struct sum){ .k = (s32)(u32)v.k > 0 ? (s32)(u32)v.k : 0, .named = is_address(l, (u32)v.k) };
 	if (!steps)
 		return (struct sum){ .open = true };
-	in = made(l, o, &of);
+	in = s_maker_of(l, o, &of);
 	if (in)
 		return made_by(l, in, of, steps);
 	return !(o & OPND_CONST) && l->def[o] == NO_PC - 1 && steps > STEPS ? of_several(l, o, STEPS) : (struct sum){ .open = true };
@@ -429,7 +343,7 @@ u64 s_pointer_of(struct look *l, u32 o, u32 steps)
 
 	if (o == OPND_NONE)
 		return NOWHERE;
-	in = steps ? made(l, o, &of) : NULL;
+	in = steps ? s_maker_of(l, o, &of) : NULL;
 	if (o & OPND_CONST) {
 		if (s_is_own(l, o) || s_val(l->c, o, 1).known)
 			return NOWHERE;

@@ -15,6 +15,9 @@ struct spot {
 	bool named, first, lane, vague, fixed;
 };
 
+/* An address of each lane: places.c */
+struct places { u64 at[LANES]; };
+
 struct access {
 	u32 pc, block;
 	bool known;             /* spot is what it says; else a lane's own, no more is known */
@@ -23,6 +26,7 @@ struct access {
 	bool numbered;          /* by arithmetic with these */
 	u64 base;               /* the variable, or the pointer, that it is known to be by; NOWHERE */
 	struct spot at;
+	struct places *places;  /* of two warps, where they are numbers; NULL */
 };
 
 /* own: a byte for each register, whether lanes have numbers of their own there, by what makes it; numbered: by arithmetic with lanes' numbers; stored: a place that is stored to */
@@ -32,6 +36,7 @@ struct look {
 	u8 *own, *numbered, *stored, *seen, *past, *other;
 	u8 *some, *stops;       /* blocks that some lanes alone come to; in which lanes look at each other */
 	u32 *stack, left, several, past_of;     /* left, several: instructions that may yet be walked over, and for registers of several definitions; past_of: the block that past is of; NO_PC: of none */
+	u32 compared;           /* pairs of accesses whose lanes were */
 	u8 space;               /* which is looked at */
 	u32 user;               /* the instruction whose operands are looked at */
 	struct access *of;      /* every access to that memory */
@@ -44,6 +49,10 @@ u32 s_block_of(const struct look *l, u32 pc);
 bool s_is_own(const struct look *l, u32 o);             /* have lanes their own there? After s_find_own() */
 void s_find_own(struct look *l);
 bool s_spot_of(struct look *l, u32 o, u32 steps, struct spot *a);      /* of what l->user has as o. false: it is a lane's own, no more is known */
+const struct insn *s_maker_of(const struct look *l, u32 o, u32 *user);  /* what makes o where l->user reads it; user: where its own operands are asked for. NULL: not known */
+/* places.c: of o + imm, which l->user has, for two warps; false: not numbers. Does a lane load what one of another strip stores; later: of an earlier strip? */
+bool s_places_of(struct look *l, u32 o, bool wide, s64 imm, struct places p[2]);
+bool s_places_meet(struct look *l, const struct access *st, const struct access *ld, bool later);
 u64 s_variable_of(struct look *l, u32 o, s64 imm);      /* the kernel's variable in shared memory that o + imm is in; NOWHERE: not known */
 u64 s_pointer_of(struct look *l, u32 o, u32 steps);     /* what is added to in global memory; NOWHERE */
 
