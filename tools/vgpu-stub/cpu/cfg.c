@@ -751,7 +751,7 @@ void cfg_finish(struct comp *c)
 	}
 	for (i = 0; i < n; i++)
 		if (code[i].kind == K_JMP || code[i].kind == K_CBRA)
-			code[i].flags |= cfg_spins(code, g.b[code[i].taken].pc, i, c->m->e->code_rw && !c->m->e->mc) ? INF_SPIN : 0;
+			code[i].flags |= cfg_spins(code, g.b[code[i].taken].pc, i, c->m->e->code_rw && !c->m->e->mc);
 	for (i = 0; i < n; i++) {
 		struct insn *in = &code[i];
 

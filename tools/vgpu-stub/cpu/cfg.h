@@ -68,6 +68,6 @@ void rounds_end(struct cfg *g);
 void leaders_later(struct cfg *g);
 
 /* spin.c: may lanes wait in the loop from to to pc, a jump back? weakly: loads by which nothing is ordered are made such as order, where one does nothing else */
-bool cfg_spins(struct insn *code, u32 to, u32 pc, bool weakly);
+u8 cfg_spins(struct insn *code, u32 to, u32 pc, bool weakly);
 
 #endif

@@ -604,7 +604,7 @@ left:
 			f->mask = 0;
 			pc = (u32)(in - code);
 			if (in->taken <= pc)
-				ts->budget -= (s64)(pc - in->taken) + 8 + (in->flags & INF_SPIN ? SPIN_COST : 0);
+				ts->budget -= (s64)(pc - in->taken) + 8 + spin_cost_of(in->flags);
 			f->boost = 0;
 			if (interp_upper) {
 				f->boost_pc = interp_upper == 2 ? (u32)(in - code) : in->taken < in->fall ? in->taken : in->fall;
@@ -709,7 +709,7 @@ jump:
 		if (to <= pc) {
 			bool spins = code[pc].flags & INF_SPIN && (code[pc].kind == K_JMP || code[pc].kind == K_CBRA);
 
-			ts->budget -= (s64)(pc - to) + 1 + (spins ? SPIN_COST : 0);
+			ts->budget -= (s64)(pc - to) + 1 + (spins ? spin_cost_of(code[pc].flags) : 0);
 			/* they have met */
 			if (!f->waiting && !w->depth)
 				f->spin = 0;

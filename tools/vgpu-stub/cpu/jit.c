@@ -303,7 +303,7 @@ void j_edge(struct jcomp *c, u32 pc, u32 to)
 	bool spins = (c->s->code[pc].kind == K_JMP || c->s->code[pc].kind == K_CBRA) && c->s->code[pc].flags & INF_SPIN;
 
 	if (to <= pc) {
-		g_alui(a, 1, G_SUB, rm_mem(R14, (s32)offsetof(struct tstate, budget)), (s32)(pc - to) + 1 + (spins ? SPIN_COST : 0));
+		g_alui(a, 1, G_SUB, rm_mem(R14, (s32)offsetof(struct tstate, budget)), (s32)(pc - to) + 1 + (spins ? spin_cost_of(c->s->code[pc].flags) : 0));
 		j_leave_if(c, CC_S, x);
 		/* lanes wait: behind the loop they may, for a while; interp.c gives them their turn */
 		g_alui(a, 0, G_CMP, next, -1);

@@ -36,15 +36,49 @@ static void waits_weakly(struct insn *code, u32 to, u32 pc)
 			code[i].flags |= INF_SYNC;
 }
 
-/* A lock, a flag: the loop from to to pc, the jump back, ends when somebody else has written. */
-bool cfg_spins(struct insn *code, u32 to, u32 pc, bool weakly)
+/* Is v made between to and pc? */
+static bool is_made(const struct insn *code, u32 to, u32 pc, u32 v)
 {
-	if (to > pc || pc - to > SPIN_LONGEST)
-		return false;
-	if (weakly)
-		waits_weakly(code, to, pc);
-	for (; to < pc; to++)
-		if ((code[to].kind == K_LD && (code[to].flags & INF_SYNC)) || (code[to].kind == K_ATOM && code[to].o[0] != OPND_NONE))
+	for (; to <= pc; to++)
+		if (insn_writes(&code[to], v))
 			return true;
 	return false;
+}
+
+/* Does it look at one place, and count at the most? */
+static bool polls(const struct insn *code, u32 to, u32 pc)
+{
+	u32 i, loads = 0;
+
+	for (i = to; i <= pc; i++) {
+		const struct insn *in = &code[i];
+
+		switch ((enum kind)in->kind) {
+		case K_LD:
+			if (!(in->flags & INF_SYNC) || ((in->use >> 4 & 1) && !(in->o[4] & OPND_CONST) && is_made(code, to, pc, in->o[4])))
+				return false;
+			loads++;
+			break;
+		case K_LANE: case K_SETP: case K_PRED: case K_LOP3: case K_CVT: case K_MEMBAR: case K_NOP: case K_JMP: case K_CBRA: case K_NANOSLEEP:
+			break;
+		default:
+			return false;
+		}
+	}
+	return loads == 1;
+}
+
+/* A lock, a flag: the loop from to to pc, the jump back, ends when somebody else has written. INF_SPIN, INF_POLL, or neither */
+u8 cfg_spins(struct insn *code, u32 to, u32 pc, bool weakly)
+{
+	u32 i;
+
+	if (to > pc || pc - to > SPIN_LONGEST)
+		return 0;
+	if (weakly)
+		waits_weakly(code, to, pc);
+	for (i = to; i < pc; i++)
+		if ((code[i].kind == K_LD && (code[i].flags & INF_SYNC)) || (code[i].kind == K_ATOM && code[i].o[0] != OPND_NONE))
+			return polls(code, to, pc) ? INF_SPIN | INF_POLL : INF_SPIN;
+	return 0;
 }

@@ -105,6 +105,9 @@ static u32 spin_cost(struct scomp *c, u32 t)
 
 	if (waits(c, t))
 		return STRIPS_SPIN_COST;
+	for (pc = c->b[t].start; pc < c->cur->end; pc++)
+		if ((c->code[pc].kind == K_JMP || c->code[pc].kind == K_CBRA) && c->code[pc].flags & INF_SPIN && c->code[pc].flags & INF_POLL)
+			return STRIPS_SPIN_COST;
 	for (pc = c->b[t].start; pc < c->cur->end; pc++) {
 		const struct insn *in = &c->code[pc];
 

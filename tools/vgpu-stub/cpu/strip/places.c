@@ -14,7 +14,7 @@
 
 #define DEEP 24u                /* makers of makers */
 #define MOST_MADE 128u          /* of one address */
-#define MOST_COMPARED (1u << 14)
+#define MOST_COMPARED (1u << 17)
 
 struct made {
 	struct look *l;
@@ -161,8 +161,13 @@ bool s_places_of(struct look *l, u32 o, bool wide, s64 imm, struct places p[2])
 		m.left = MOST_MADE;
 		if (!number(&m, o, wide, DEEP, &p[k]))
 			return false;
-		for (i = 0; i < LANES; i++)
+		p[k].first = ~0ull;
+		p[k].last = 0;
+		for (i = 0; i < LANES; i++) {
 			p[k].at[i] += (u64)imm;
+			p[k].first = p[k].at[i] < p[k].first ? p[k].at[i] : p[k].first;
+			p[k].last = p[k].at[i] > p[k].last ? p[k].at[i] : p[k].last;
+		}
 	}
 	return true;
 }
@@ -188,6 +193,8 @@ bool s_places_meet(struct look *l, const struct access *st, const struct access 
 	u32 k;
 
 	for (k = 0; st->places && ld->places && k < 2; k++) {
+		if (st->places[k].last + store->size * store->vec <= ld->places[k].first || ld->places[k].last + load->size * load->vec <= st->places[k].first)
+			continue;
 		if (l->compared == MOST_COMPARED)
 			return false;
 		l->compared++;

@@ -16,7 +16,7 @@ struct spot {
 };
 
 /* An address of each lane: places.c */
-struct places { u64 at[LANES]; };
+struct places { u64 at[LANES], first, last; };
 
 struct access {
 	u32 pc, block;
