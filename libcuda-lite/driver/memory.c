@@ -97,9 +97,9 @@ CUresult cuMemFree_v2(CUdeviceptr ptr)
 	uint32_t e;
 
 	VG_READY();
+	VG_SAFE();
 	if (!ptr)
 		return CUDA_SUCCESS;
-	VG_SAFE();
 	VG_TRY(vg_current_any(&c));
 	if (!vg_mem_find(ptr, &m) || m.start != ptr || (m.kind == VG_MEM_HOST && !m.pool) || m.kind == VG_MEM_RESERVED ||
 	    (m.flags & VG_MEM_OF_MODULE))

@@ -58,8 +58,6 @@ cudaError_t cudaFree(void *ptr)
 {
 	/* cudaFree(0) is how many programs start the device, so the context comes first. */
 	RT_ENTER();
-	if (!ptr)
-		return cudaSuccess;
 	return rt_cu(cuMemFree_v2(rt_dptr(ptr)));
 }
 

@@ -170,6 +170,10 @@ static void modes(void)
 	begin(s, CU_STREAM_CAPTURE_MODE_THREAD_LOCAL);
 	WANT(CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED, cuMemFree(d));
 	spoiled(s);
+	/* of nothing, too: how libraries make sure of a context */
+	begin(s, CU_STREAM_CAPTURE_MODE_THREAD_LOCAL);
+	WANT(CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED, cuMemFree(0));
+	spoiled(s);
 	begin(s, CU_STREAM_CAPTURE_MODE_RELAXED);
 	CK(cuMemAlloc(&p, 64));
 	CK(cuMemFree(p));
