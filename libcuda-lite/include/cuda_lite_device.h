@@ -325,6 +325,7 @@ static __device__ inline __attribute__((unused)) void *memmove(void *to, const v
 }
 
 #include "cuda_lite_intrinsics.h"
+#include "cuda_lite_wide.h"
 #include "cuda_lite_tex.h"
 #include "cuda_lite_math.h"
 

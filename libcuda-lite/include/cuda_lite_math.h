@@ -4,7 +4,7 @@
  * double): the C names, the overloads of C++ in the global namespace and in std. Included by cuda_lite_device.h, so before any header of the
  * C++ library: what that declares constexpr would be taken for both sides otherwise.
  *
- * Not here: Bessel functions, remquo. A kernel that calls one of those is refused when it is compiled or loaded.
+ * Not here: Bessel functions. A kernel that calls one of those is refused when it is compiled or loaded.
  */
 #ifndef CUDA_LITE_MATH_H
 #define CUDA_LITE_MATH_H
@@ -247,6 +247,33 @@ CUDA_LITE_FN double remainder(double x, double y)
 		a *= 4;
 	return bits(x) >> 63 ? -a : a;
 }
+/* The quotient's three low bits, with its sign: what is left of x / 8y says which */
+CUDA_LITE_FN double remquo(double x, double y, int *quo)
+{
+	double a = __builtin_fabs(x), b = __builtin_fabs(y), r;
+	int q = 0;
+
+	*quo = 0;
+	if (!(a < inf()) || b == 0 || y != y)
+		return nan();
+	if (b == inf())
+		return x;
+	if (b < 2.247116418577895e+307)                 /* 8 * b is one */
+		a = fmod(a, 8 * b);
+	if (b < 4.49423283715579e+307 && a >= 4 * b)
+		a -= 4 * b, q += 4;
+	if (b < 8.98846567431158e+307 && a >= 2 * b)
+		a -= 2 * b, q += 2;
+	if (a >= b)
+		a -= b, q++;
+	/* the nearest: a - b is exact, and compares where b / 2 might not */
+	r = b - a;
+	if (a > r || (a == r && q & 1))
+		a = -r, q++;
+	q &= 7;
+	*quo = (bits(x) ^ bits(y)) >> 63 ? -q : q;
+	return bits(x) >> 63 ? -a : a;
+}
 CUDA_LITE_FN double frexp(double x, int *n)
 {
 	double f;
@@ -397,6 +424,29 @@ CUDA_LITE_NAMES_1(CUDA_LITE_ONE)
 CUDA_LITE_NAMES_2(CUDA_LITE_BOTH)
 CUDA_LITE_NAMES_OWN(CUDA_LITE_ONE)
 
+/* Whole numbers are doubles, and of two different types the one that holds both ([c.math] of C++) */
+namespace cuda_lite {
+template <class T> struct is_whole { static constexpr bool value = false; };
+#define CUDA_LITE_WHOLE(type) template <> struct is_whole<type> { static constexpr bool value = true; };
+CUDA_LITE_WHOLE(bool) CUDA_LITE_WHOLE(char) CUDA_LITE_WHOLE(signed char) CUDA_LITE_WHOLE(unsigned char) CUDA_LITE_WHOLE(short)
+CUDA_LITE_WHOLE(unsigned short) CUDA_LITE_WHOLE(int) CUDA_LITE_WHOLE(unsigned int) CUDA_LITE_WHOLE(long) CUDA_LITE_WHOLE(unsigned long)
+CUDA_LITE_WHOLE(long long) CUDA_LITE_WHOLE(unsigned long long)
+#undef CUDA_LITE_WHOLE
+template <class T, class U> struct same { static constexpr bool value = false; };
+template <class T> struct same<T, T> { static constexpr bool value = true; };
+template <class T> struct is_number { static constexpr bool value = is_whole<T>::value || same<T, float>::value || same<T, double>::value; };
+template <bool, class R> struct only { };
+template <class R> struct only<true, R> { typedef R type; };
+template <class T, class R = double> using of_whole = typename only<is_whole<T>::value, R>::type;
+template <class T, class U> using of_mixed =
+	typename only<is_number<T>::value && is_number<U>::value && (!same<T, U>::value || is_whole<T>::value), double>::type;
+} /* cuda_lite */
+#define CUDA_LITE_ONE_WHOLE(name) template <class T> CUDA_LITE_FN inline cuda_lite::of_whole<T> name(T x) { return name((double)x); }
+#define CUDA_LITE_BOTH_MIXED(name) \
+	template <class T, class U> CUDA_LITE_FN inline cuda_lite::of_mixed<T, U> name(T x, U y) { return name((double)x, (double)y); }
+CUDA_LITE_NAMES_1(CUDA_LITE_ONE_WHOLE)
+CUDA_LITE_NAMES_2(CUDA_LITE_BOTH_MIXED)
+
 CUDA_LITE_FN inline double pow(double x, int n) { return cuda_lite::pow(x, n); }
 CUDA_LITE_FN inline float pow(float x, int n) { return (float)cuda_lite::pow(x, n); }
 CUDA_LITE_FN inline double fma(double a, double b, double c) { return __builtin_fma(a, b, c); }
@@ -424,6 +474,32 @@ CUDA_LITE_FN inline long long llrint(double x) { return (long long)cuda_lite::ri
 CUDA_LITE_FN inline long long llrintf(float x) { return (long long)cuda_lite::rint((double)x); }
 CUDA_LITE_FN inline int ilogb(double x) { return cuda_lite::ilogb(x); }
 CUDA_LITE_FN inline int ilogbf(float x) { return cuda_lite::ilogb((double)x); }
+CUDA_LITE_FN inline float ldexp(float x, int n) { return ldexpf(x, n); }
+CUDA_LITE_FN inline float scalbn(float x, int n) { return ldexpf(x, n); }
+CUDA_LITE_FN inline double scalbln(double x, long n) { return cuda_lite::scale(x, n > 4000 ? 4000 : n < -4000 ? -4000 : (int)n); }
+CUDA_LITE_FN inline float scalblnf(float x, long n) { return ldexpf(x, n > 400 ? 400 : n < -400 ? -400 : (int)n); }
+CUDA_LITE_FN inline float scalbln(float x, long n) { return scalblnf(x, n); }
+CUDA_LITE_FN inline float frexp(float x, int *n) { return frexpf(x, n); }
+CUDA_LITE_FN inline float modf(float x, float *n) { return modff(x, n); }
+CUDA_LITE_FN inline double remquo(double x, double y, int *n) { return cuda_lite::remquo(x, y, n); }
+CUDA_LITE_FN inline float remquof(float x, float y, int *n) { return (float)cuda_lite::remquo((double)x, (double)y, n); }
+CUDA_LITE_FN inline float remquo(float x, float y, int *n) { return remquof(x, y, n); }
+CUDA_LITE_FN inline double fdivide(double x, double y) { return x / y; }
+#define CUDA_LITE_TO_WHOLE(type, name) \
+	CUDA_LITE_FN inline type name(float x) { return name##f(x); } \
+	template <class T> CUDA_LITE_FN inline cuda_lite::of_whole<T, type> name(T x) { return name((double)x); }
+CUDA_LITE_TO_WHOLE(long, lround)
+CUDA_LITE_TO_WHOLE(long, lrint)
+CUDA_LITE_TO_WHOLE(long long, llround)
+CUDA_LITE_TO_WHOLE(long long, llrint)
+CUDA_LITE_TO_WHOLE(int, ilogb)
+#undef CUDA_LITE_TO_WHOLE
+#define CUDA_LITE_BY_POWER(name, type) template <class T> CUDA_LITE_FN inline cuda_lite::of_whole<T> name(T x, type n) { return name((double)x, n); }
+CUDA_LITE_BY_POWER(ldexp, int)
+CUDA_LITE_BY_POWER(scalbn, int)
+CUDA_LITE_BY_POWER(scalbln, long)
+CUDA_LITE_BY_POWER(frexp, int *)
+#undef CUDA_LITE_BY_POWER
 CUDA_LITE_FN inline double nextafter(double x, double y)
 {
 	unsigned long long b = cuda_lite::bits(x);
@@ -469,6 +545,8 @@ CUDA_LITE_FN inline float nextafterf(float x, float y)
 		return y;
 	return x == 0 ? __builtin_copysignf(1.40129846e-45f, y) : __builtin_bit_cast(float, (x < y) == (x > 0) ? b + 1 : b - 1);
 }
+CUDA_LITE_FN inline float nextafter(float x, float y) { return nextafterf(x, y); }
+CUDA_LITE_BOTH_MIXED(nextafter)
 CUDA_LITE_FN inline double rhypot(double x, double y) { return cuda_lite::rhypot(x, y); }
 CUDA_LITE_FN inline float rhypotf(float x, float y) { return cuda_lite::rhypot(x, y); }
 CUDA_LITE_FN inline double norm3d(double x, double y, double z) { return cuda_lite::hypot(cuda_lite::hypot(x, y), z); }
@@ -479,6 +557,43 @@ CUDA_LITE_FN inline double norm4d(double x, double y, double z, double w) { retu
 CUDA_LITE_FN inline float norm4df(float x, float y, float z, float w) { return cuda_lite::norm4d(x, y, z, w); }
 CUDA_LITE_FN inline double rnorm4d(double x, double y, double z, double w) { return 1 / norm4d(x, y, z, w); }
 CUDA_LITE_FN inline float rnorm4df(float x, float y, float z, float w) { return cuda_lite::rnorm4d(x, y, z, w); }
+/* The root of the sum of n squares. An infinity is one whatever else there is; the greatest becomes 1 or more, below 2. */
+CUDA_LITE_FN inline double norm(int n, const double *p)
+{
+	double most = 0;
+	cuda_lite::two s = { 0, 0 };
+	bool none = false;
+	int e;
+
+	for (int i = 0; i < n; i++) {
+		none |= p[i] != p[i];
+		most = __nvvm_fmax_d(most, __builtin_fabs(p[i]));
+	}
+	if (most == cuda_lite::inf() || none)
+		return most == cuda_lite::inf() ? most : cuda_lite::nan();
+	if (most == 0)
+		return 0;
+	e = cuda_lite::exponent(most) - 1023;
+	for (int i = 0; i < n; i++) {
+		double x = cuda_lite::scale(p[i], -e);
+		cuda_lite::two q = cuda_lite::product(x, x), t = cuda_lite::sum(s.hi, q.hi);
+
+		s = cuda_lite::quick(t.hi, t.lo + (s.lo + q.lo));
+	}
+	return cuda_lite::scale(__nvvm_sqrt_rn_d(s.hi), e);
+}
+CUDA_LITE_FN inline float normf(int n, const float *p)
+{
+	double s = 0, most = 0;
+
+	for (int i = 0; i < n; i++) {
+		s = cuda_lite::fma(p[i], p[i], s);
+		most = __nvvm_fmax_d(most, __builtin_fabs((double)p[i]));
+	}
+	return most == cuda_lite::inf() ? cuda_lite::inf_f() : (float)__nvvm_sqrt_rn_d(s);
+}
+CUDA_LITE_FN inline double rnorm(int n, const double *p) { return 1 / norm(n, p); }
+CUDA_LITE_FN inline float rnormf(int n, const float *p) { return 1 / normf(n, p); }
 CUDA_LITE_FN inline long labs(long x) { return x < 0 ? -x : x; }
 CUDA_LITE_FN inline long long llabs(long long x) { return x < 0 ? -x : x; }
 CUDA_LITE_FN inline long abs(long x) { return x < 0 ? -x : x; }
@@ -500,10 +615,14 @@ namespace std {
 CUDA_LITE_NAMES_1(CUDA_LITE_STD)
 CUDA_LITE_NAMES_2(CUDA_LITE_STD)
 using ::fma; using ::fmaf; using ::ldexp; using ::scalbn; using ::frexp; using ::modf; using ::lround; using ::lrint; using ::llround;
-using ::llrint; using ::ilogb; using ::nextafter; using ::nan; using ::nanf; using ::abs; using ::labs; using ::llabs;
+using ::llrint; using ::ilogb; using ::nextafter; using ::scalbln; using ::remquo; using ::ldexpf; using ::scalbnf; using ::scalblnf;
+using ::frexpf; using ::modff; using ::remquof; using ::lroundf; using ::lrintf; using ::llroundf; using ::llrintf; using ::ilogbf;
+using ::nextafterf; using ::nan; using ::nanf; using ::abs; using ::labs; using ::llabs;
 }
 #undef CUDA_LITE_ONE
 #undef CUDA_LITE_BOTH
+#undef CUDA_LITE_ONE_WHOLE
+#undef CUDA_LITE_BOTH_MIXED
 #undef CUDA_LITE_STD
 #undef CUDA_LITE_NAMES_1
 #undef CUDA_LITE_NAMES_2

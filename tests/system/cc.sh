@@ -44,6 +44,8 @@ cc -std=c++17 -Wall -Wextra -Werror -o "$dir/clang" tests/system/cc_clang.cu && 
 	ok "what clang gets wrong: $(tail -n 1 "$dir/out")" || fail "what clang gets wrong: $(tail -n 5 "$dir/out")"
 cc -std=c++17 -Wall -Wextra -Werror -o "$dir/templates" tests/system/cc_templates.cu && timeout 100 "$V/vgpu" run --private -- "$dir/templates" >"$dir/out" 2>&1 &&
 	ok "the runtime's C++ routines: $(tail -n 1 "$dir/out")" || fail "the runtime's C++ routines: $(tail -n 5 "$dir/out")"
+cc -Wall -Wextra -Werror -arch=sm_75 -o "$dir/more" tests/system/cc_more.cu && timeout 100 "$V/vgpu" run --private --cc 7.5 -- "$dir/more" >"$dir/out" 2>&1 &&
+	ok "overloads, numbers of 128 bits: $(tail -n 1 "$dir/out")" || fail "cc_more.cu: $(tail -n 5 "$dir/out")"
 # its PTX stands where other tools look for a program's GPU code, and says which device it wants
 "$V/vgpu" check "$dir/templates" >"$dir/out" 2>&1 && grep -q '3 of 3 kernels run' "$dir/out" && ok "vgpu check finds what vgpu cc made" || fail "vgpu check: $(tail -n 3 "$dir/out")"
 cc -std=c++17 -arch=sm_75 -o "$dir/templates" tests/system/cc_templates.cu && timeout 100 "$V/vgpu" run --private -- "$dir/templates" >"$dir/out" 2>&1 &&
@@ -67,6 +69,13 @@ cc --ptx -gencode arch=compute_75,code=sm_75 --generate-code=arch=compute_61,cod
 	-t 4 --expt-relaxed-constexpr --extended-lambda -Xcudafe --diag_suppress=20012 -prec-div=false -m64 -O3 -o "$dir/k.ptx" "$dir/fused.cu"
 grep -q '^\.target sm_61' "$dir/k.ptx" && grep -q 'mul\.rn\.ftz\.f32' "$dir/k.ptx" && grep -q 'add\.rn\.ftz\.f32' "$dir/k.ptx" && ! grep -q fma "$dir/k.ptx" && ok "nvcc's words of Makefiles" ||
 	fail "nvcc's words: $(tail -n 5 "$dir/out"), $(cat "$dir/k.ptx")"
+# a .cu file by another name, C++17 where none is named; quotients of 128 bits stand where they are called, and nowhere else
+printf '%s\n' 'template <class T> __global__ void k(T *p, __int128 *q) { if constexpr (sizeof(T) == 4) *p = 17; else *q = *q % *p; }' \
+	'int main() { int *p, v = 0; cudaMalloc(&p, 4); k<<<1, 1>>>(p, nullptr); cudaMemcpy(&v, p, 4, cudaMemcpyDeviceToHost); return v != 17 || __cplusplus != 201703L; }' >"$dir/named.h"
+cc -Wall -Wextra -Werror -x cu -o "$dir/named" "$dir/named.h" && timeout 60 "$V/vgpu" run -- "$dir/named" >"$dir/out" 2>&1 && cc -std c++20 -x=cu -ptx -o "$dir/k.ptx" "$dir/named.h" &&
+	! grep -q 'ti3' "$dir/k.ptx" && ok "-x cu; C++17" || fail "-x cu: $(tail -n 4 "$dir/out")"
+echo 'template __global__ void k(long long *p, __int128 *q);' >>"$dir/named.h"
+cc -x cu -ptx -o "$dir/k.ptx" "$dir/named.h" && [ "$(grep -c '^\.func.* __modti3' "$dir/k.ptx")" = 2 ] && ! grep -q 'udivti3' "$dir/k.ptx" && ok "the one quotient that is called" || fail "128 bits: $(grep ti3 "$dir/k.ptx" "$dir/out")"
 # what a Makefile's $(CFLAGS) hands on; and what NVIDIA's curand.h, cufft.h ask of cuda_runtime.h, in C too
 echo '#ifndef __CUDA_ARCH__
 static_assert(FOUR == 4 && __PIC__, "words");
@@ -126,6 +135,7 @@ done <<-'END2'
 	--default-stream per-process|no such value
 	-fmad=perhaps|no such value
 	-cudart none|shared or static
+	-x fortran|cu, c++ or c
 END2
 echo '__global__ void k() { undeclared(); }' >"$dir/bad.cu"
 cc -c -o "$dir/bad.o" "$dir/bad.cu"; st=$?

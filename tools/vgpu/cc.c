@@ -5,6 +5,7 @@
  */
 #define _GNU_SOURCE
 #include "../vgpu-stub/cpu/fatbin.h"     /* the format's numbers */
+#include "cc.h"
 #include "choose.h"
 #include "command.h"
 #include "doctor.h"
@@ -22,6 +23,8 @@ static const char usage_text[] =
 	"usage: vgpu cc [options] FILE...           .cu, other sources, objects and archives\n\n"
 	"  -o FILE          a.out; with -c FILE.o, with -ptx FILE.ptx\n"
 	"  -c, -ptx         compile only; the device's side as PTX only\n"
+	"  -x cu|c++|c      what all files are, whatever their names\n"
+	"  -std=c++17       of C++; c++17 of .cu files where none is named\n"
 	"  -arch=sm_61      (also compute_61, or as two words) the lowest device that the program runs on\n"
 	"  -cudart shared|static   shared; static: our archive, with the driver in it\n"
 	"  --rtc            as NVRTC compiles: the device's side only, no header of the host's; with -ptx\n"
@@ -38,9 +41,9 @@ struct list { char **v; size_t n, room; };
 
 struct cc {
 	struct list both, host, device, link, input;
-	const char *out, *clang, *include, *lib;
+	const char *out, *clang, *include, *lib, *language;
 	unsigned arch;
-	int compile_only, ptx_only, rtc, is_static, verbose, dry, optimised, from_gencode;
+	int compile_only, ptx_only, rtc, is_static, verbose, dry, optimised, from_gencode, dialect;
 	char dir[64];
 };
 
@@ -128,6 +131,8 @@ static struct list start(const struct cc *c, int cuda)
 	put(&l, joined("-I%s%s", c->include, ""));
 	if (!c->optimised)
 		put(&l, "-O2");
+	if (cuda && !c->dialect)        /* as nvcc 13; clang 14's own is C++14 */
+		put(&l, "-std=c++17");
 	put_all(&l, &c->both);
 	return l;
 }
@@ -146,42 +151,6 @@ static char *beside(const char *path, const char *with)
 
 	free(stem);
 	return s;
-}
-
-/*
- * clang 14 takes x >> p & mask of a signed 64-bit number for a field of it, also where bits that are shifted in are asked for ("x < 0 ? 7 : 0" is x >> 63 & 7):
- * its tryBFE() compares with the width of the shift's count, 32. bfe.u64 has zeros there (PTX ISA, bfe), the program wants the sign.
- */
-static int mend_fields(const char *ptx)
-{
-	char *to = joined("%s%s", ptx, ".mended"), *line = NULL;
-	FILE *in = fopen(ptx, "re"), *out = fopen(to, "we");
-	size_t room = 0;
-	int st = 1;
-
-	while (in && out && getline(&line, &room, in) > 0) {
-		unsigned to_reg, from, at, bits;
-
-		if (sscanf(line, " bfe.u64 %%rd%u, %%rd%u, %u, %u;", &to_reg, &from, &at, &bits) == 4 && at < 64 && bits < 64 && at + bits > 64)
-			fprintf(out, "\tshr.s64 \t%%rd%u, %%rd%u, %u;\n\tand.b64 \t%%rd%u, %%rd%u, %llu;\n", to_reg, from, at, to_reg, to_reg, (1ull << bits) - 1);
-		else
-			fputs(line, out);
-	}
-	if (in && out)
-		st = ferror(in) || ferror(out);
-	if (in)
-		fclose(in);
-	if (out && fclose(out))
-		st = 1;
-	if (!st && rename(to, ptx))
-		st = 1;
-	if (st) {
-		complain("cannot write %s: %s", to, strerror(errno));
-		unlink(to);
-	}
-	free(line);
-	free(to);
-	return st;
 }
 
 /* The container that nvcc's programs have their PTX in (tools/vgpu-stub/cpu/fatbin.h), one entry, not compressed: what looks at programs' GPU code knows it by that. */
@@ -237,8 +206,12 @@ static int compile(const struct cc *c, const char *file, const char *object, con
 	char arch[48], *fatbin;
 	int st;
 
-	if (strcmp(suffix(file), ".cu")) {
+	if (strcmp(c->language ? c->language : suffix(file), c->language ? "cu" : ".cu")) {
 		l = start(c, 0);
+		if (c->language) {
+			put(&l, "-x");
+			put(&l, c->language);
+		}
 		put_all(&l, &c->host);
 		put(&l, "-c");
 		put(&l, "-o");
@@ -268,7 +241,7 @@ static int compile(const struct cc *c, const char *file, const char *object, con
 	st = run(c, &l);
 	free(l.v);
 	if (!st && !c->dry && !stat(ptx, &found) && S_ISREG(found.st_mode))
-		st = mend_fields(ptx);
+		st = cc_mend(ptx);
 	if (st || c->ptx_only)
 		return st;
 	fatbin = joined("%s%s", ptx, ".fatbin");
@@ -321,10 +294,12 @@ static int link_all(const struct cc *c, const struct list *objects)
 	return st;
 }
 
-static int is_source(const char *f)
+static int is_source(const struct cc *c, const char *f)
 {
 	static const char *const known[] = { ".cu", ".c", ".cc", ".cpp", ".cxx", ".C" };
 
+	if (c->language)
+		return strcmp(suffix(f), ".o") && strcmp(suffix(f), ".a") && !strstr(base(f), ".so");
 	for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++)
 		if (!strcmp(suffix(f), known[i]))
 			return 1;
@@ -340,7 +315,7 @@ static int build(struct cc *c)
 	for (size_t i = 0; i < c->input.n && !st; i++) {
 		const char *f = c->input.v[i];
 
-		if (!is_source(f)) {
+		if (!is_source(c, f)) {
 			put(&objects, f);
 			continue;
 		}
@@ -459,6 +434,19 @@ static int own_option(struct cc *c, const char *a, const char *next, int *used)
 			return -1;
 		}
 		c->is_static = !strcmp(value, "static");
+		return 0;
+	}
+	if ((IS("-x") || IS("--x")) && value) {
+		if (strcmp(value, "cu") && strcmp(value, "c++") && strcmp(value, "c")) {
+			complain("cc: -x %s: it is cu, c++ or c", value);
+			return -1;
+		}
+		c->language = value;
+		return 0;
+	}
+	if ((IS("-std") || IS("--std")) && value) {
+		put(&c->both, joined("-std=%s%s", value, ""));
+		c->dialect = 1;
 		return 0;
 	}
 	if ((IS("-Xcompiler") || IS("--compiler-options")) && value) {
