@@ -5,7 +5,7 @@
  * library are computed in float. On the host sums, products and quotients are computed in float and rounded once more, which is the
  * same for halves: float has more than twice their bits.
  *
- * Not here: min and max that pass NaNs, the forms without contraction, loads with cache hints, shuffles of halves.
+ * Not here: the forms without contraction.
  */
 #ifndef CUDA_LITE_CUDA_FP16_H
 #define CUDA_LITE_CUDA_FP16_H
@@ -132,6 +132,14 @@ CUDA_LITE_HD __half __short_as_half(short b) { return __ushort_as_half((unsigned
 CUDA_LITE_HD unsigned short __half_as_ushort(__half h) { return h.__x; }
 CUDA_LITE_HD short __half_as_short(__half h) { return (short)h.__x; }
 
+#define CUDART_ZERO_FP16 __ushort_as_half((unsigned short)0)
+#define CUDART_NEG_ZERO_FP16 __ushort_as_half((unsigned short)0x8000)
+#define CUDART_ONE_FP16 __ushort_as_half((unsigned short)0x3c00)
+#define CUDART_INF_FP16 __ushort_as_half((unsigned short)0x7c00)
+#define CUDART_NAN_FP16 __ushort_as_half((unsigned short)0x7fff)
+#define CUDART_MIN_DENORM_FP16 __ushort_as_half((unsigned short)1)
+#define CUDART_MAX_NORMAL_FP16 __ushort_as_half((unsigned short)0x7bff)
+
 /* ---- conversions ------------------------------------------------------------------------------ */
 
 #if CUDA_LITE_ON_DEVICE
@@ -156,6 +164,8 @@ CUDA_LITE_HD __half __float2half(float v) { return __float2half_rn(v); }
 CUDA_LITE_HD __half __double2half(double v) { CUDA_LITE_TO_HALF("rn.f16.f64 %0, %1", "d", RN, v); }
 CUDA_LITE_HD float __half2float(__half h) { CUDA_LITE_FROM_HALF(float, "f32.f16 %0, %1", "=f", cuda_lite::float_of(h.__x)); }
 
+CUDA_LITE_HD signed char __half2char_rz(__half h) { float v = __half2float(h); return (signed char)(v != v ? 0 : v <= -128 ? -128 : v >= 127 ? 127 : (int)v); }
+CUDA_LITE_HD unsigned char __half2uchar_rz(__half h) { float v = __half2float(h); return (unsigned char)(v > 0 ? v >= 255 ? 255 : (int)v : 0); }
 /* from integers, and to them: out of range the nearest; a NaN becomes 0, in 64 bits the sign alone (CUDA Math API, half precision conversion) */
 #define CUDA_LITE_INT(type, name, ptx, con, lo, hi) \
 	CUDA_LITE_HD __half __##name##2half_rn(type v) { CUDA_LITE_TO_HALF("rn.f16." ptx " %0, %1", con, RN, v); } \
@@ -232,9 +242,6 @@ CUDA_LITE_OP2(__hmul, "mul.rn.f16", x * y)
 CUDA_LITE_OP2(__hadd_sat, "add.rn.sat.f16", cuda_lite::saturated(x + y))
 CUDA_LITE_OP2(__hsub_sat, "sub.rn.sat.f16", cuda_lite::saturated(x - y))
 CUDA_LITE_OP2(__hmul_sat, "mul.rn.sat.f16", cuda_lite::saturated(x * y))
-CUDA_LITE_HD __half __hadd_rn(__half a, __half b) { return __hadd(a, b); }
-CUDA_LITE_HD __half __hsub_rn(__half a, __half b) { return __hsub(a, b); }
-CUDA_LITE_HD __half __hmul_rn(__half a, __half b) { return __hmul(a, b); }
 CUDA_LITE_HD __half __hdiv(__half a, __half b) { return __float2half_rn(__half2float(a) / __half2float(b)); }
 CUDA_LITE_HD __half __hneg(__half a) { return __ushort_as_half((unsigned short)(a.__x ^ 0x8000)); }
 CUDA_LITE_HD __half __habs(__half a) { return __ushort_as_half((unsigned short)(a.__x & 0x7fff)); }
@@ -260,48 +267,6 @@ CUDA_LITE_HD __half __hfma_sat(__half a, __half b, __half c)
 #else
 	return __float2half_rn(cuda_lite::saturated(__half2float(__hfma(a, b, c))));
 #endif
-}
-
-/* ---- comparisons ------------------------------------------------------------------------------ */
-
-CUDA_LITE_HD bool __hisnan(__half a) { return (a.__x & 0x7fff) > 0x7c00; }
-CUDA_LITE_HD int __hisinf(__half a) { return a.__x == 0x7c00 ? 1 : a.__x == 0xfc00 ? -1 : 0; }
-/* ordered, and unordered: true of a NaN as well */
-#define CUDA_LITE_CMP(name, op) \
-	CUDA_LITE_HD bool __h##name(__half a, __half b) { return __half2float(a) op __half2float(b); } \
-	CUDA_LITE_HD bool __h##name##u(__half a, __half b) { return __hisnan(a) || __hisnan(b) || __half2float(a) op __half2float(b); } \
-	CUDA_LITE_HD __half2 __h##name##2(__half2 a, __half2 b) \
-	{ return __half2(__ushort_as_half(__h##name(a.x, b.x) ? 0x3c00 : 0), __ushort_as_half(__h##name(a.y, b.y) ? 0x3c00 : 0)); } \
-	CUDA_LITE_HD bool __hb##name##2(__half2 a, __half2 b) { return __h##name(a.x, b.x) && __h##name(a.y, b.y); }
-CUDA_LITE_CMP(eq, ==)
-CUDA_LITE_CMP(lt, <)
-CUDA_LITE_CMP(le, <=)
-CUDA_LITE_CMP(gt, >)
-CUDA_LITE_CMP(ge, >=)
-/* not equal is false of a NaN, where C's is true */
-CUDA_LITE_HD bool __hne(__half a, __half b) { return !__hisnan(a) && !__hisnan(b) && __half2float(a) != __half2float(b); }
-CUDA_LITE_HD bool __hneu(__half a, __half b) { return __half2float(a) != __half2float(b); }
-CUDA_LITE_HD __half2 __hne2(__half2 a, __half2 b)
-{
-	return __half2(__ushort_as_half(__hne(a.x, b.x) ? 0x3c00 : 0), __ushort_as_half(__hne(a.y, b.y) ? 0x3c00 : 0));
-}
-CUDA_LITE_HD bool __hbne2(__half2 a, __half2 b) { return __hne(a.x, b.x) && __hne(a.y, b.y); }
-CUDA_LITE_HD __half2 __hisnan2(__half2 a)
-{
-	return __half2(__ushort_as_half(__hisnan(a.x) ? 0x3c00 : 0), __ushort_as_half(__hisnan(a.y) ? 0x3c00 : 0));
-}
-/* of a NaN and a number the number; two NaNs give one; -0 is below +0 */
-CUDA_LITE_HD __half __hmax(__half a, __half b)
-{
-	if (__hisnan(a) || __hisnan(b))
-		return __hisnan(a) && __hisnan(b) ? __ushort_as_half(0x7fff) : __hisnan(a) ? b : a;
-	return __half2float(a) > __half2float(b) || (__half2float(a) == __half2float(b) && !(a.__x & 0x8000)) ? a : b;
-}
-CUDA_LITE_HD __half __hmin(__half a, __half b)
-{
-	if (__hisnan(a) || __hisnan(b))
-		return __hisnan(a) && __hisnan(b) ? __ushort_as_half(0x7fff) : __hisnan(a) ? b : a;
-	return __half2float(a) < __half2float(b) || (__half2float(a) == __half2float(b) && (a.__x & 0x8000)) ? a : b;
 }
 
 /* ---- pairs ------------------------------------------------------------------------------------ */
@@ -335,81 +300,24 @@ CUDA_LITE_PAIR2(__hsub2_sat, "sub.rn.sat.f16x2", __hsub_sat)
 CUDA_LITE_PAIR2(__hmul2_sat, "mul.rn.sat.f16x2", __hmul_sat)
 CUDA_LITE_PAIR3(__hfma2, "fma.rn.f16x2", __hfma)
 CUDA_LITE_PAIR3(__hfma2_sat, "fma.rn.sat.f16x2", __hfma_sat)
-CUDA_LITE_HD __half2 __h2div(__half2 a, __half2 b) { return __half2(__hdiv(a.x, b.x), __hdiv(a.y, b.y)); }
-CUDA_LITE_HD __half2 __hneg2(__half2 a) { return __half2(__hneg(a.x), __hneg(a.y)); }
-CUDA_LITE_HD __half2 __habs2(__half2 a) { return __half2(__habs(a.x), __habs(a.y)); }
-CUDA_LITE_HD __half2 __hmax2(__half2 a, __half2 b) { return __half2(__hmax(a.x, b.x), __hmax(a.y, b.y)); }
-CUDA_LITE_HD __half2 __hmin2(__half2 a, __half2 b) { return __half2(__hmin(a.x, b.x), __hmin(a.y, b.y)); }
 
-/* ---- operators -------------------------------------------------------------------------------- */
+#define CUDA_LITE_T __half
+#define CUDA_LITE_T2 __half2
+#define CUDA_LITE_AS(bits) __ushort_as_half((unsigned short)(bits))
+#define CUDA_LITE_FLOAT(h) __half2float(h)
+#define CUDA_LITE_NEAREST(f) __float2half_rn(f)
+#define CUDA_LITE_INFINITE 0x7c00
+#define CUDA_LITE_UNIT 0x3c00
+#include "cuda_lite_halves.h"
 
-#define CUDA_LITE_OPERATOR(op, f, f2) \
-	CUDA_LITE_HD __half operator op(const __half &a, const __half &b) { return f(a, b); } \
-	CUDA_LITE_HD __half &operator op##=(__half &a, const __half &b) { return a = f(a, b); } \
-	CUDA_LITE_HD __half2 operator op(const __half2 &a, const __half2 &b) { return f2(a, b); } \
-	CUDA_LITE_HD __half2 &operator op##=(__half2 &a, const __half2 &b) { return a = f2(a, b); }
-CUDA_LITE_OPERATOR(+, __hadd, __hadd2)
-CUDA_LITE_OPERATOR(-, __hsub, __hsub2)
-CUDA_LITE_OPERATOR(*, __hmul, __hmul2)
-CUDA_LITE_OPERATOR(/, __hdiv, __h2div)
-CUDA_LITE_HD __half operator-(const __half &a) { return __hneg(a); }
-CUDA_LITE_HD __half operator+(const __half &a) { return a; }
-CUDA_LITE_HD __half2 operator-(const __half2 &a) { return __hneg2(a); }
-CUDA_LITE_HD __half &operator++(__half &a) { return a = __hadd(a, __ushort_as_half(0x3c00)); }
-CUDA_LITE_HD __half &operator--(__half &a) { return a = __hsub(a, __ushort_as_half(0x3c00)); }
-CUDA_LITE_HD __half operator++(__half &a, int) { __half was = a; ++a; return was; }
-CUDA_LITE_HD __half operator--(__half &a, int) { __half was = a; --a; return was; }
-CUDA_LITE_HD bool operator==(const __half &a, const __half &b) { return __heq(a, b); }
-CUDA_LITE_HD bool operator!=(const __half &a, const __half &b) { return __hneu(a, b); }
-CUDA_LITE_HD bool operator<(const __half &a, const __half &b) { return __hlt(a, b); }
-CUDA_LITE_HD bool operator<=(const __half &a, const __half &b) { return __hle(a, b); }
-CUDA_LITE_HD bool operator>(const __half &a, const __half &b) { return __hgt(a, b); }
-CUDA_LITE_HD bool operator>=(const __half &a, const __half &b) { return __hge(a, b); }
-CUDA_LITE_HD bool operator==(const __half2 &a, const __half2 &b) { return __hbeq2(a, b); }
-CUDA_LITE_HD bool operator!=(const __half2 &a, const __half2 &b) { return !__hbeq2(a, b); }
-
-/* ---- on the device only: the math library, atomics -------------------------------------------- */
-
-#ifdef __CUDA__
-#define CUDA_LITE_DEV_FN static __attribute__((device)) inline
-#define CUDA_LITE_MATH1(name, expr) \
-	CUDA_LITE_DEV_FN __half h##name(__half a) { float x = __half2float(a); return __float2half_rn(expr); } \
-	CUDA_LITE_DEV_FN __half2 h2##name(__half2 a) { return __half2(h##name(a.x), h##name(a.y)); }
-CUDA_LITE_MATH1(sqrt, sqrtf(x))
-CUDA_LITE_MATH1(rsqrt, 1 / sqrtf(x))
-CUDA_LITE_MATH1(rcp, 1 / x)
-CUDA_LITE_MATH1(exp, expf(x))
-CUDA_LITE_MATH1(exp2, exp2f(x))
-CUDA_LITE_MATH1(exp10, exp2f(x * 3.32192809488736234787f))
-CUDA_LITE_MATH1(log, logf(x))
-CUDA_LITE_MATH1(log2, log2f(x))
-CUDA_LITE_MATH1(log10, log10f(x))
-CUDA_LITE_MATH1(sin, sinf(x))
-CUDA_LITE_MATH1(cos, cosf(x))
-CUDA_LITE_MATH1(tanh, tanhf(x))
-CUDA_LITE_MATH1(floor, floorf(x))
-CUDA_LITE_MATH1(ceil, ceilf(x))
-CUDA_LITE_MATH1(trunc, truncf(x))
-CUDA_LITE_MATH1(rint, rintf(x))
-
-/* compute capability 7.0 has the instruction; before, the word that the half lies in is compared and exchanged */
-CUDA_LITE_DEV_FN __half atomicAdd(__half *p, __half v)
+#if defined(__CUDA__) && (!defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 750)
+static __attribute__((device)) inline __half htanh_approx(__half a)
 {
-	unsigned int *w = (unsigned int *)((unsigned long long)p & ~3ull), high = ((unsigned long long)p & 2) * 8, was = *w, seen;
-
-	for (;; was = seen) {
-		__half sum = __hadd(__ushort_as_half((unsigned short)(was >> high)), v);
-		seen = atomicCAS(w, was, (was & ~(0xffffu << high)) | (unsigned int)sum.__x << high);
-		if (seen == was)
-			return __ushort_as_half((unsigned short)(was >> high));
-	}
+	unsigned short r;
+	asm("tanh.approx.f16 %0, %1;" : "=h"(r) : "h"(a.__x));
+	return __ushort_as_half(r);
 }
-CUDA_LITE_DEV_FN __half2 atomicAdd(__half2 *p, __half2 v)
-{
-	return __half2(atomicAdd(&p->x, v.x), atomicAdd(&p->y, v.y));
-}
-#undef CUDA_LITE_MATH1
-#undef CUDA_LITE_DEV_FN
+static __attribute__((device)) inline __half2 h2tanh_approx(__half2 a) { return __half2(htanh_approx(a.x), htanh_approx(a.y)); }
 #endif
 
 #undef CUDA_LITE_TO_HALF
@@ -421,8 +329,6 @@ CUDA_LITE_DEV_FN __half2 atomicAdd(__half2 *p, __half2 v)
 #undef CUDA_LITE_OP2
 #undef CUDA_LITE_PAIR2
 #undef CUDA_LITE_PAIR3
-#undef CUDA_LITE_CMP
-#undef CUDA_LITE_OPERATOR
 #endif
 #undef CUDA_LITE_HD_MEMBER
 #undef CUDA_LITE_HD

@@ -155,6 +155,10 @@ cc -lineinfo -o "$dir/poke" "$dir/poke.cu" && timeout 60 "$V/vgpu" run -- "$dir/
 cc -Wall -Wextra -Werror -o "$dir/half" tests/system/cc_half.cu && timeout 100 "$V/vgpu" run -- "$dir/half" >"$dir/halves" 2>&1
 tail -n 1 "$dir/halves" 2>/dev/null | grep -q '^result: 0 wrong' && ok "cuda_fp16.h: host and device have the same bits" || fail "cuda_fp16.h: $(cat "$dir/out"; grep -v '^[0-9]' "$dir/halves" | tail -n 8)"
 python3 tests/system/cc_half.py "$dir/halves" >"$dir/out" 2>&1 && ok "cuda_fp16.h: $(tail -n 1 "$dir/out")" || fail "cuda_fp16.h against Python: $(tail -n 6 "$dir/out")"
+for a in 75 80; do      # the hash is what nvcc's headers make at 8.0
+	cc -Wall -Wextra -Werror -arch=sm_$a -o "$dir/brain" tests/system/cc_brain.cu && timeout 100 "$V/vgpu" run --private --cc ${a%?}.${a#?} -- "$dir/brain" >"$dir/out" 2>&1 &&
+		grep -q '^hash: fc2404cffe3aac5b$' "$dir/out" && ok "cuda_bf16.h, sm_$a: host, device and nvcc's program have the same bits" || fail "cuda_bf16.h, sm_$a: $(tail -n 8 "$dir/out")"
+done
 cc -std=c++14 -Wall -Wextra -Werror -o "$dir/intrinsics" tests/system/cc_intrinsics.cu && timeout 100 "$V/vgpu" run -- "$dir/intrinsics" >"$dir/out" 2>&1
 grep -q '^result: 0 wrong' "$dir/out" && ok "intrinsics, special functions, textures: $(grep -c ' ulp$' "$dir/out") of them within their bounds" || fail "intrinsics: $(tail -n 12 "$dir/out")"
 cc -std=c++17 -Wall -Wextra -Werror -o "$dir/old" tests/system/cc_old.cu
