@@ -31,6 +31,10 @@ CUDA_LITE_TEXELS(int, int, Signed)
 CUDA_LITE_TEXELS(unsigned int, uint, Unsigned)
 CUDA_LITE_TEXELS(float, float, Float)
 #undef CUDA_LITE_TEXELS
+static inline cudaChannelFormatDesc cudaCreateChannelDescHalf() { return ::cudaCreateChannelDesc(16, 0, 0, 0, cudaChannelFormatKindFloat); }
+static inline cudaChannelFormatDesc cudaCreateChannelDescHalf1() { return ::cudaCreateChannelDesc(16, 0, 0, 0, cudaChannelFormatKindFloat); }
+static inline cudaChannelFormatDesc cudaCreateChannelDescHalf2() { return ::cudaCreateChannelDesc(16, 16, 0, 0, cudaChannelFormatKindFloat); }
+static inline cudaChannelFormatDesc cudaCreateChannelDescHalf4() { return ::cudaCreateChannelDesc(16, 16, 16, 16, cudaChannelFormatKindFloat); }
 #undef CUDA_LITE_TEXEL
 
 #endif

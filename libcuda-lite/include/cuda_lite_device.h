@@ -110,6 +110,14 @@ CUDA_LITE_DEV unsigned int __ballot_sync(unsigned int mask, int p)
 	return r;
 }
 CUDA_LITE_DEV int __any_sync(unsigned int mask, int p) { return __ballot_sync(mask, p) != 0; }
+/* the predicate is the same in all lanes of the mask */
+CUDA_LITE_DEV int __uni_sync(unsigned int mask, int p)
+{
+	int r;
+
+	asm volatile("{ .reg .pred q, u; setp.ne.s32 q, %1, 0; vote.sync.uni.pred u, q, %2; selp.s32 %0, 1, 0, u; }" : "=r"(r) : "r"(p), "r"(mask) : "memory");
+	return r;
+}
 CUDA_LITE_DEV int __all_sync(unsigned int mask, int p) { return __ballot_sync(mask, !p) == 0; }
 
 /*
@@ -326,6 +334,7 @@ static __device__ inline __attribute__((unused)) void *memmove(void *to, const v
 
 #include "cuda_lite_intrinsics.h"
 #include "cuda_lite_wide.h"
+#include "cuda_lite_dpx.h"
 #include "cuda_lite_tex.h"
 #include "cuda_lite_math.h"
 

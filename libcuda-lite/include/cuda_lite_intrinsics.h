@@ -120,6 +120,20 @@ CUDA_LITE_DP(__dp2a_hi, int, "dp2a.hi.s32.s32")
 CUDA_LITE_DP(__dp2a_hi, unsigned int, "dp2a.hi.u32.u32")
 CUDA_LITE_DEV int __dp4a(char4 a, char4 b, int c) { return __dp4a(__builtin_bit_cast(int, a), __builtin_bit_cast(int, b), c); }
 CUDA_LITE_DEV unsigned int __dp4a(uchar4 a, uchar4 b, unsigned int c) { return __dp4a(__builtin_bit_cast(unsigned int, a), __builtin_bit_cast(unsigned int, b), c); }
+#define CUDA_LITE_DP2(name, shorts, bytes, type) \
+	CUDA_LITE_DEV type name(shorts a, bytes b, type c) { return name(__builtin_bit_cast(type, a), __builtin_bit_cast(type, b), c); }
+CUDA_LITE_DP2(__dp2a_lo, short2, char4, int)
+CUDA_LITE_DP2(__dp2a_lo, ushort2, uchar4, unsigned int)
+CUDA_LITE_DP2(__dp2a_hi, short2, char4, int)
+CUDA_LITE_DP2(__dp2a_hi, ushort2, uchar4, unsigned int)
+/* the nth set bit from base on, upwards or, n being negative, downwards; 0xffffffff where there is none (PTX ISA, fns) */
+CUDA_LITE_DEV unsigned int __fns(unsigned int mask, unsigned int base, int n)
+{
+	unsigned int r;
+
+	asm("fns.b32 %0, %1, %2, %3;" : "=r"(r) : "r"(mask), "r"(base), "r"(n));
+	return r;
+}
 
 /* ---- bytes and halves of a word ---------------------------------------------------------------- */
 
@@ -340,6 +354,7 @@ CUDA_LITE_DEV void __brkpt(void) { asm volatile("brkpt;"); }
 #undef CUDA_LITE_TO_INTEGER
 #undef CUDA_LITE_FUNNEL
 #undef CUDA_LITE_DP
+#undef CUDA_LITE_DP2
 #undef CUDA_LITE_V
 #undef CUDA_LITE_V1
 #undef CUDA_LITE_VCMP

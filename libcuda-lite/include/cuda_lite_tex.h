@@ -40,6 +40,22 @@ CUDA_LITE_FETCH(fetch3, "tex.3d.v4", CUDA_LITE_P(float x, float y, float z), ".f
 CUDA_LITE_FETCH(fetcha1, "tex.a1d.v4", CUDA_LITE_P(float x, int n), ".f32 {%0, %1, %2, %3}, [%4, {%5, %6}];", "r"(n), "f"(x))
 CUDA_LITE_FETCH(fetcha2, "tex.a2d.v4", CUDA_LITE_P(float x, float y, int n), ".f32 {%0, %1, %2, %3}, [%4, {%5, %6, %7, %7}];", "r"(n), "f"(x), "f"(y))
 CUDA_LITE_FETCH(fetchcube, "tex.cube.v4", CUDA_LITE_P(float x, float y, float z), ".f32 {%0, %1, %2, %3}, [%4, {%5, %6, %7, %7}];", "f"(x), "f"(y), "f"(z))
+CUDA_LITE_FETCH(fetchacube, "tex.acube.v4", CUDA_LITE_P(float x, float y, float z, int n), ".f32 {%0, %1, %2, %3}, [%4, {%5, %6, %7, %8}];", "r"(n), "f"(x), "f"(y), "f"(z))
+/* of a level of a mipmapped array; of the one that the changes of the coordinates from pixel to pixel ask for */
+CUDA_LITE_FETCH(level1, "tex.level.1d.v4", CUDA_LITE_P(float x, float l), ".f32 {%0, %1, %2, %3}, [%4, {%5}], %6;", "f"(x), "f"(l))
+CUDA_LITE_FETCH(level2, "tex.level.2d.v4", CUDA_LITE_P(float x, float y, float l), ".f32 {%0, %1, %2, %3}, [%4, {%5, %6}], %7;", "f"(x), "f"(y), "f"(l))
+CUDA_LITE_FETCH(level3, "tex.level.3d.v4", CUDA_LITE_P(float x, float y, float z, float l), ".f32 {%0, %1, %2, %3}, [%4, {%5, %6, %7, %7}], %8;", "f"(x), "f"(y), "f"(z), "f"(l))
+CUDA_LITE_FETCH(levela1, "tex.level.a1d.v4", CUDA_LITE_P(float x, int n, float l), ".f32 {%0, %1, %2, %3}, [%4, {%5, %6}], %7;", "r"(n), "f"(x), "f"(l))
+CUDA_LITE_FETCH(levela2, "tex.level.a2d.v4", CUDA_LITE_P(float x, float y, int n, float l), ".f32 {%0, %1, %2, %3}, [%4, {%5, %6, %7, %7}], %8;", "r"(n), "f"(x), "f"(y), "f"(l))
+CUDA_LITE_FETCH(levelcube, "tex.level.cube.v4", CUDA_LITE_P(float x, float y, float z, float l), ".f32 {%0, %1, %2, %3}, [%4, {%5, %6, %7, %7}], %8;", "f"(x), "f"(y), "f"(z), "f"(l))
+CUDA_LITE_FETCH(grad1, "tex.grad.1d.v4", CUDA_LITE_P(float x, float dx, float dy), ".f32 {%0, %1, %2, %3}, [%4, {%5}], {%6}, {%7};", "f"(x), "f"(dx), "f"(dy))
+CUDA_LITE_FETCH(grad2, "tex.grad.2d.v4", CUDA_LITE_P(float x, float y, float2 dx, float2 dy), ".f32 {%0, %1, %2, %3}, [%4, {%5, %6}], {%7, %8}, {%9, %10};",
+		"f"(x), "f"(y), "f"(dx.x), "f"(dx.y), "f"(dy.x), "f"(dy.y))
+CUDA_LITE_FETCH(grad3, "tex.grad.3d.v4", CUDA_LITE_P(float x, float y, float z, float4 dx, float4 dy),
+		".f32 {%0, %1, %2, %3}, [%4, {%5, %6, %7, %7}], {%8, %9, %10, %10}, {%11, %12, %13, %13};", "f"(x), "f"(y), "f"(z), "f"(dx.x), "f"(dx.y), "f"(dx.z), "f"(dy.x), "f"(dy.y), "f"(dy.z))
+CUDA_LITE_FETCH(grada1, "tex.grad.a1d.v4", CUDA_LITE_P(float x, int n, float dx, float dy), ".f32 {%0, %1, %2, %3}, [%4, {%5, %6}], {%7}, {%8};", "r"(n), "f"(x), "f"(dx), "f"(dy))
+CUDA_LITE_FETCH(grada2, "tex.grad.a2d.v4", CUDA_LITE_P(float x, float y, int n, float2 dx, float2 dy),
+		".f32 {%0, %1, %2, %3}, [%4, {%5, %6, %7, %7}], {%8, %9}, {%10, %11};", "r"(n), "f"(x), "f"(y), "f"(dx.x), "f"(dx.y), "f"(dy.x), "f"(dy.y))
 CUDA_LITE_FETCH(gather0, "tld4.r.2d.v4", CUDA_LITE_P(float x, float y), ".f32 {%0, %1, %2, %3}, [%4, {%5, %6}];", "f"(x), "f"(y))
 CUDA_LITE_FETCH(gather1, "tld4.g.2d.v4", CUDA_LITE_P(float x, float y), ".f32 {%0, %1, %2, %3}, [%4, {%5, %6}];", "f"(x), "f"(y))
 CUDA_LITE_FETCH(gather2, "tld4.b.2d.v4", CUDA_LITE_P(float x, float y), ".f32 {%0, %1, %2, %3}, [%4, {%5, %6}];", "f"(x), "f"(y))
@@ -58,6 +74,18 @@ CUDA_LITE_TEX(tex3D, fetch3, CUDA_LITE_P(float x, float y, float z), x, y, z)
 CUDA_LITE_TEX(tex1DLayered, fetcha1, CUDA_LITE_P(float x, int layer), x, layer)
 CUDA_LITE_TEX(tex2DLayered, fetcha2, CUDA_LITE_P(float x, float y, int layer), x, y, layer)
 CUDA_LITE_TEX(texCubemap, fetchcube, CUDA_LITE_P(float x, float y, float z), x, y, z)
+CUDA_LITE_TEX(texCubemapLayered, fetchacube, CUDA_LITE_P(float x, float y, float z, int layer), x, y, z, layer)
+CUDA_LITE_TEX(tex1DLod, level1, CUDA_LITE_P(float x, float level), x, level)
+CUDA_LITE_TEX(tex2DLod, level2, CUDA_LITE_P(float x, float y, float level), x, y, level)
+CUDA_LITE_TEX(tex3DLod, level3, CUDA_LITE_P(float x, float y, float z, float level), x, y, z, level)
+CUDA_LITE_TEX(tex1DLayeredLod, levela1, CUDA_LITE_P(float x, int layer, float level), x, layer, level)
+CUDA_LITE_TEX(tex2DLayeredLod, levela2, CUDA_LITE_P(float x, float y, int layer, float level), x, y, layer, level)
+CUDA_LITE_TEX(texCubemapLod, levelcube, CUDA_LITE_P(float x, float y, float z, float level), x, y, z, level)
+CUDA_LITE_TEX(tex1DGrad, grad1, CUDA_LITE_P(float x, float dx, float dy), x, dx, dy)
+CUDA_LITE_TEX(tex2DGrad, grad2, CUDA_LITE_P(float x, float y, float2 dx, float2 dy), x, y, dx, dy)
+CUDA_LITE_TEX(tex3DGrad, grad3, CUDA_LITE_P(float x, float y, float z, float4 dx, float4 dy), x, y, z, dx, dy)
+CUDA_LITE_TEX(tex1DLayeredGrad, grada1, CUDA_LITE_P(float x, int layer, float dx, float dy), x, layer, dx, dy)
+CUDA_LITE_TEX(tex2DLayeredGrad, grada2, CUDA_LITE_P(float x, float y, int layer, float2 dx, float2 dy), x, y, layer, dx, dy)
 template <class T> CUDA_LITE_DEV T tex2Dgather(cudaTextureObject_t t, float x, float y, int component = 0)
 {
 	typename cuda_lite::texel<T>::type r[4];
@@ -70,6 +98,8 @@ template <class T> CUDA_LITE_DEV T tex2Dgather(cudaTextureObject_t t, float x, f
 	}
 	return cuda_lite::texel<T>::of(r);
 }
+
+template <class T> CUDA_LITE_DEV void tex2Dgather(T *v, cudaTextureObject_t t, float x, float y, int component = 0) { *v = tex2Dgather<T>(t, x, y, component); }
 
 /* ---- surfaces: elements as they lie in memory -------------------------------------------------- */
 

@@ -20,7 +20,7 @@ try() { # what, command...
 }
 
 # a header that a program may include
-public="cuda.h cuda_runtime_api.h vector_types.h vector_functions.h cuda_runtime.h driver_types.h cuComplex.h cuda_profiler_api.h device_launch_parameters.h cuda_fp16.h cuda_bf16.h library_types.h"
+public="cuda.h cuda_runtime_api.h vector_types.h vector_functions.h cuda_runtime.h driver_types.h cuComplex.h cuda_profiler_api.h device_launch_parameters.h cuda_fp16.h cuda_bf16.h cuda_fp8.h library_types.h"
 compilers=
 command -v gcc >/dev/null && compilers="gcc"
 command -v clang >/dev/null && compilers="$compilers clang"

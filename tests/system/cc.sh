@@ -76,6 +76,31 @@ cc -Wall -Wextra -Werror -x cu -o "$dir/named" "$dir/named.h" && timeout 60 "$V/
 	! grep -q 'ti3' "$dir/k.ptx" && ok "-x cu; C++17" || fail "-x cu: $(tail -n 4 "$dir/out")"
 echo 'template __global__ void k(long long *p, __int128 *q);' >>"$dir/named.h"
 cc -x cu -ptx -o "$dir/k.ptx" "$dir/named.h" && [ "$(grep -c '^\.func.* __modti3' "$dir/k.ptx")" = 2 ] && ! grep -q 'udivti3' "$dir/k.ptx" && ok "the one quotient that is called" || fail "128 bits: $(grep ti3 "$dir/k.ptx" "$dir/out")"
+# a register's name behind one %, as nvcc takes it; elsewhere nothing is doubled, and what is wrong is told by the file's lines
+cat >"$dir/percent.cu" <<'CU'
+#define LANE "%laneid"
+__global__ void k(unsigned *o)
+{
+	unsigned r, s;
+	asm volatile("{ .reg .u32 t; mov.u32 t, %lanemask_lt;" /* %tid */
+		     " add.u32 %0, t, %2; mov.u32 %1, " LANE "; }" : "=r"(r), "=r"(s) : "r"(1u));
+	const char *q = R"x(asm("%laneid"))x", *p = "\"%smid";
+	o[threadIdx.x] = q[5] == '%' && q[6] == 'l' && p[2] == 's' ? r + s : 0;
+}
+int main()
+{
+	unsigned o[32], *d;
+	cudaMalloc(&d, 128);
+	k<<<1, 32>>>(d);
+	cudaMemcpy(o, d, 128, cudaMemcpyDeviceToHost);
+	return o[0] != 1 || o[31] != 0x8000001f || __LINE__ != 16;
+}
+CU
+cc -Wall -Wextra -Werror -arch=sm_75 -o "$dir/percent" "$dir/percent.cu" && timeout 60 "$V/vgpu" run --private --cc 7.5 -- "$dir/percent" >"$dir/out" 2>&1 && ok "%laneid in a statement of assembly" ||
+	fail "%laneid: $(tail -n 4 "$dir/out")"
+sed -i 's/o\[0\] != 1/o[0] != one/' "$dir/percent.cu"
+cc -arch=sm_75 -c -o "$dir/bad.o" "$dir/percent.cu" && fail "percent.cu without 'one'" || { grep -q "percent.cu:16:.*'one'" "$dir/out" && ! grep -q 'escape' "$dir/out" && ok "whose errors are those that are left"; } ||
+	fail "errors of percent.cu: $(head -n 4 "$dir/out")"
 # what a Makefile's $(CFLAGS) hands on; and what NVIDIA's curand.h, cufft.h ask of cuda_runtime.h, in C too
 echo '#ifndef __CUDA_ARCH__
 static_assert(FOUR == 4 && __PIC__, "words");
@@ -159,6 +184,8 @@ for a in 75 80; do      # the hash is what nvcc's headers make at 8.0
 	cc -Wall -Wextra -Werror -arch=sm_$a -o "$dir/brain" tests/system/cc_brain.cu && timeout 100 "$V/vgpu" run --private --cc ${a%?}.${a#?} -- "$dir/brain" >"$dir/out" 2>&1 &&
 		grep -q '^hash: fc2404cffe3aac5b$' "$dir/out" && ok "cuda_bf16.h, sm_$a: host, device and nvcc's program have the same bits" || fail "cuda_bf16.h, sm_$a: $(tail -n 8 "$dir/out")"
 done
+cc -Wall -Wextra -Werror -arch=sm_75 -o "$dir/eight" tests/system/cc_eight.cu && timeout 100 "$V/vgpu" run --private --cc 7.5 -- "$dir/eight" >"$dir/out" 2>&1 &&
+	grep -q '^hash: d41896dbd1237d39$' "$dir/out" && ok "cuda_fp8.h: the formats' values, nvcc's bits" || fail "cuda_fp8.h: $(tail -n 8 "$dir/out")"
 cc -std=c++14 -Wall -Wextra -Werror -o "$dir/intrinsics" tests/system/cc_intrinsics.cu && timeout 100 "$V/vgpu" run -- "$dir/intrinsics" >"$dir/out" 2>&1
 grep -q '^result: 0 wrong' "$dir/out" && ok "intrinsics, special functions, textures: $(grep -c ' ulp$' "$dir/out") of them within their bounds" || fail "intrinsics: $(tail -n 12 "$dir/out")"
 cc -std=c++17 -Wall -Wextra -Werror -o "$dir/old" tests/system/cc_old.cu

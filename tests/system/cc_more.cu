@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What strangers' programs call and nvcc's headers have: overloads of the mathematics, numbers of 128 bits. The device against C on the host;
-// nvcc compiles it too (with --expt-relaxed-constexpr).
+// What strangers' programs call and nvcc's headers have: overloads of the mathematics, numbers of 128 bits, DPX, levels of textures. The device
+// against C on the host; nvcc compiles it too (with --expt-relaxed-constexpr).
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
@@ -55,6 +55,127 @@ __global__ void others(double *o, const double *p, const float *f, const int *n)
 {
 	o[0] = cos(n[0]); o[1] = std::sin(n[0]); o[2] = exp(n[1]); o[3] = pow(n[0], 2.5); o[4] = std::atan2(n[0], n[1]); o[5] = log(n[0]); o[6] = cbrt(n[0]); o[7] = hypot(n[0], 4);
 	o[8] = norm(5, p); o[9] = rnorm(5, p); o[10] = normf(5, f); o[11] = rnormf(5, f); o[12] = fdivide(p[0], p[1]);
+}
+
+// DPX: each by sums of 64 bits and by sorting
+typedef long long wide;
+template <class T> __host__ __device__ wide best(int kind, wide a, wide b, wide c)
+{
+	wide s = (T)(a + b);
+
+	return kind == 0 ? (s > c ? s : c) : kind == 1 ? (s < c ? s : c) : kind == 2 ? (a > b ? a > c ? a : c : b > c ? b : c) : (a < b ? a < c ? a : c : b < c ? b : c);
+}
+template <class T> __host__ __device__ unsigned word(int kind, unsigned a, unsigned b, unsigned c, bool relu)
+{
+	unsigned r = 0;
+
+	for (int i = 0; i < 32; i += 8 * sizeof(T)) {
+		wide v = best<T>(kind, (T)(a >> i), (T)(b >> i), (T)(c >> i));
+		r |= (unsigned)(sizeof(T) == 4 ? v < 0 && relu ? 0 : v : (v < 0 && relu ? 0 : v) & 0xffff) << i;
+	}
+	return r;
+}
+#define DPX(kind, name) \
+	bad += (unsigned)name##_s32((int)a, (int)b, (int)c) != word<int>(kind, a, b, c, false); bad += name##_u32(a, b, c) != word<unsigned>(kind, a, b, c, false); \
+	bad += name##_s16x2(a, b, c) != word<short>(kind, a, b, c, false); bad += name##_u16x2(a, b, c) != word<unsigned short>(kind, a, b, c, false); \
+	bad += (unsigned)name##_s32_relu((int)a, (int)b, (int)c) != word<int>(kind, a, b, c, true); bad += name##_s16x2_relu(a, b, c) != word<short>(kind, a, b, c, true);
+#define VIB(name, kind, op) \
+	{ bool p, q; \
+	bad += (unsigned)name##_s32((int)a, (int)b, &p) != word<int>(kind, a, b, b, false) || p != ((int)a op (int)b); \
+	bad += name##_u32(a, b, &p) != word<unsigned>(kind, a, b, b, false) || p != (a op b); \
+	bad += name##_s16x2(a, b, &p, &q) != word<short>(kind, a, b, b, false) || p != ((short)(a >> 16) op (short)(b >> 16)) || q != ((short)a op (short)b); \
+	bad += name##_u16x2(a, b, &p, &q) != word<unsigned short>(kind, a, b, b, false) || p != (a >> 16 op b >> 16) || q != ((a & 0xffff) op (b & 0xffff)); }
+__host__ __device__ static int dpx(unsigned a, unsigned b, unsigned c)
+{
+	int bad = 0;
+
+	DPX(0, __viaddmax) DPX(1, __viaddmin) DPX(2, __vimax3) DPX(3, __vimin3)
+	VIB(__vibmax, 2, >=) VIB(__vibmin, 3, <=)
+	bad += (unsigned)__vimax_s32_relu((int)a, (int)b) != word<int>(2, a, b, b, true); bad += (unsigned)__vimin_s32_relu((int)a, (int)b) != word<int>(3, a, b, b, true);
+	bad += __vimax_s16x2_relu(a, b) != word<short>(2, a, b, b, true); bad += __vimin_s16x2_relu(a, b) != word<short>(3, a, b, b, true);
+	return bad;
+}
+__device__ static unsigned nth(unsigned mask, unsigned base, int n)
+{
+	int left = n < 0 ? -n : n, step = n < 0 ? -1 : 1;
+
+	if (!n)
+		return mask >> base & 1 ? base : 0xffffffff;
+	for (int i = (int)base; i >= 0 && i < 32; i += step)
+		if (mask >> i & 1 && !--left)
+			return (unsigned)i;
+	return 0xffffffff;
+}
+__global__ void words(const in *r, int *bad)
+{
+	int i = blockIdx.x * blockDim.x + threadIdx.x, n = 0;
+	unsigned a = (unsigned)(u64)r[i].p, b = i % 4 ? (unsigned)(u64)r[i].q : a ^ 0x8000, c = i % 5 ? (unsigned)r[i].n : 0x7fff8000;
+	short2 s = make_short2((short)a, (short)(a >> 16));
+	char4 q = make_char4((signed char)b, (signed char)(b >> 8), (signed char)(b >> 16), (signed char)(b >> 24));
+
+	n += dpx(a, b, c);
+	n += __dp2a_lo(s, q, 5) != (int)((unsigned)(s.x * q.x) + (unsigned)(s.y * q.y) + 5u) || __dp2a_hi(s, q, 5) != (int)((unsigned)(s.x * q.z) + (unsigned)(s.y * q.w) + 5u);
+	n += __dp2a_hi(make_ushort2(7, 9), make_uchar4(1, 2, 200, 255), 1u) != 7 * 200 + 9 * 255 + 1 || __dp2a_lo(make_ushort2(7, 9), make_uchar4(1, 2, 200, 255), 1u) != 26;
+	n += __fns(a, c & 31, (int)(b & 15) - 8) != nth(a, c & 31, (int)(b & 15) - 8);
+	n += !__uni_sync(~0u, 3) || !__uni_sync(~0u, 0) || __uni_sync(~0u, threadIdx.x == 7) != (threadIdx.x >= 32);
+	atomicAdd(bad, n);
+}
+
+// each level of a mipmapped array has its own number as value: of level 1.5 it is 1.5
+__global__ void levels(cudaTextureObject_t t1, cudaTextureObject_t t2, cudaTextureObject_t t3, cudaTextureObject_t a2, float *o)
+{
+	float4 z = make_float4(0.25f, 0, 0, 0), none = make_float4(0, 0, 0, 0), got;
+
+	o[0] = tex1DLod<float4>(t1, 0.3f, 1.5f).x; o[1] = tex2DLod<float4>(t2, 0.3f, 0.6f, 2.25f).y; o[2] = tex3DLod<float4>(t3, 0.3f, 0.6f, 0.2f, 0.5f).z;
+	o[3] = tex2DLayeredLod<float4>(a2, 0.3f, 0.6f, 2, 1).w; o[4] = tex1DGrad<float4>(t1, 0.3f, 0.25f, 0).x;
+	o[5] = tex2DGrad<float4>(t2, 0.3f, 0.6f, make_float2(0, 0.125f), make_float2(0.0625f, 0)).x; o[6] = tex3DGrad<float4>(t3, 0.3f, 0.6f, 0.2f, z, none).x;
+	o[7] = tex2DLayeredGrad<float4>(a2, 0.3f, 0.6f, 1, make_float2(0.25f, 0), make_float2(0, 0)).x;
+	tex2DLod(&got, t2, 0.1f, 0.2f, 9);
+	o[8] = got.x;
+}
+static cudaTextureObject_t mipmapped(int w, int h, int d, unsigned flags)
+{
+	cudaChannelFormatDesc f = cudaCreateChannelDescHalf4();
+	cudaMipmappedArray_t m;
+	cudaTextureObject_t t;
+	cudaResourceDesc r = {};
+	cudaTextureDesc how = {};
+	static unsigned short texels[16 * 16 * 16 * 4];
+	static const unsigned short halves[4] = { 0, 0x3c00, 0x4000, 0x4200 };
+
+	CK(cudaMallocMipmappedArray(&m, &f, make_cudaExtent(w, h, d), 4, flags));
+	for (int l = 0; l < 4; l++) {
+		cudaMemcpy3DParms p = {};
+
+		for (unsigned short &v : texels)
+			v = halves[l];
+		CK(cudaGetMipmappedArrayLevel(&p.dstArray, m, l));
+		p.extent = make_cudaExtent(w >> l, h ? h >> l : 1, flags & cudaArrayLayered ? d : d ? d >> l : 1);
+		p.srcPtr = make_cudaPitchedPtr(texels, (w >> l) * 8, w >> l, p.extent.height);
+		p.kind = cudaMemcpyHostToDevice;
+		CK(cudaMemcpy3D(&p));
+	}
+	r.resType = cudaResourceTypeMipmappedArray;
+	r.res.mipmap.mipmap = m;
+	how.normalizedCoords = 1;
+	how.filterMode = how.mipmapFilterMode = cudaFilterModeLinear;
+	how.maxMipmapLevelClamp = 3;
+	CK(cudaCreateTextureObject(&t, &r, &how, nullptr));
+	return t;
+}
+static int textures()
+{
+	static const float want[9] = { 1.5f, 2.25f, 0.5f, 1, 2, 1, 2, 2, 3 };
+	float *o, have[9];
+	int bad = 0;
+
+	CK(cudaMalloc(&o, sizeof(have)));
+	levels<<<1, 1>>>(mipmapped(16, 0, 0, 0), mipmapped(16, 16, 0, 0), mipmapped(16, 16, 16, 0), mipmapped(16, 16, 3, cudaArrayLayered), o);
+	CK(cudaMemcpy(have, o, sizeof(have), cudaMemcpyDeviceToHost));
+	for (int i = 0; i < 9; i++)
+		if (fabsf(have[i] - want[i]) > 0.01f && ++bad)
+			printf("texture %d: %g, not %g\n", i, have[i], want[i]);
+	return bad;
 }
 
 static unsigned seed = 5;
@@ -118,6 +239,15 @@ int main()
 	CK(cudaMemcpy(res, dp + 8, sizeof(res), cudaMemcpyDeviceToHost));
 	if (!(fabs(res[8] / 5e200 - 1) < 1e-15) && ++bad)
 		printf("norm of what is great: %g\n", res[8]);
+	int n_words = 0, *d_words = (int *)o;
+	CK(cudaMemset(d_words, 0, sizeof(n_words)));
+	words<<<N / 128, 128>>>(d, d_words);
+	CK(cudaMemcpy(&n_words, d_words, sizeof(n_words), cudaMemcpyDeviceToHost));
+	for (int i = 0; i < N; i++)
+		n_words += dpx((unsigned)(u64)h[i].p, (unsigned)(u64)h[i].q, (unsigned)h[i].n);
+	if (n_words)
+		printf("words: %d\n", n_words);
+	bad += n_words + textures();
 	printf("result: %d wrong\n", bad);
 	return bad != 0;
 }

@@ -82,8 +82,8 @@ static char *joined(const char *fmt, const char *a, const char *b)
 
 static int starts(const char *s, const char *with) { return !strncmp(s, with, strlen(with)); }
 
-/* One command; its exit status. */
-static int run(const struct cc *c, const struct list *l)
+/* One command, what it says going to errors or, NULL, to the terminal; its exit status. */
+static int run_into(const struct cc *c, const struct list *l, const char *errors)
 {
 	pid_t pid;
 	int st;
@@ -98,6 +98,8 @@ static int run(const struct cc *c, const struct list *l)
 	pid = fork();
 	if (!pid) {
 		sigpipe_as_before();
+		if (errors && !freopen(errors, "w", stderr))
+			_exit(127);
 		execvp(l->v[0], l->v);
 		complain("cannot run %s: %s", l->v[0], strerror(errno));
 		_exit(127);
@@ -108,6 +110,8 @@ static int run(const struct cc *c, const struct list *l)
 	}
 	return WIFEXITED(st) ? WEXITSTATUS(st) : 128 + WTERMSIG(st);
 }
+
+static int run(const struct cc *c, const struct list *l) { return run_into(c, l, NULL); }
 
 /* What both sides of a .cu file are compiled with. */
 static struct list start(const struct cc *c, int cuda)
@@ -199,6 +203,64 @@ static int contain(const char *ptx, const char *to, unsigned arch)
 	return st;
 }
 
+/* Passes on what clang said; whether that was of a % in a statement of assembly. */
+static int pass_on(const char *errors, int aloud)
+{
+	FILE *in = fopen(errors, "re");
+	char *line = NULL;
+	size_t room = 0;
+	int percent = 0;
+
+	while (in && getline(&line, &room, in) > 0) {
+		percent |= !!strstr(line, "invalid % escape in inline assembly string");
+		if (aloud)
+			fputs(line, stderr);
+	}
+	if (in)
+		fclose(in);
+	free(line);
+	return percent;
+}
+
+/* One side of a .cu file, by start()'s list and more: if clang refuses a register's name behind one %, once more as preprocessed text in which there are two. */
+static int one_side(const struct cc *c, struct list *l, const char *to, const char *file)
+{
+	char *errors = joined("%s%s", c->dir, "/errors"), *plain = joined("%s%s", c->dir, "/plain.cui"), *doubled = joined("%s%s", c->dir, "/doubled.cui");
+	struct list again = { .n = 0 };
+	int st;
+
+	if (isatty(STDERR_FILENO))
+		put(l, "-fcolor-diagnostics");
+	put(l, "-o");
+	put_all(&again, l);
+	put(l, to);
+	put(l, file);
+	st = run_into(c, l, c->dry ? NULL : errors);
+	if (st && !c->dry && pass_on(errors, 0)) {
+		put(&again, plain);
+		put(&again, file);
+		put(&again, "-E");
+		if (!run_into(c, &again, "/dev/null") && cc_double_percents(plain, doubled) > 0) {
+			/* of type cuda still, which alone has a device's side; what was to be included is */
+			again.n = 0;
+			for (size_t i = 0; i < l->n; i++) {
+				if (!strcmp(l->v[i], "-include") || !strcmp(l->v[i], "-imacros"))
+					i++;
+				else
+					put(&again, strcmp(l->v[i], file) ? l->v[i] : doubled);
+			}
+			st = run_into(c, &again, errors);
+		}
+	}
+	if (!c->dry)
+		pass_on(errors, 1);
+	free(again.v);
+	free(errors);
+	free(plain);
+	free(doubled);
+	return st;
+}
+
 static int compile(const struct cc *c, const char *file, const char *object, const char *ptx)
 {
 	struct list l;
@@ -235,10 +297,7 @@ static int compile(const struct cc *c, const char *file, const char *object, con
 	put(&l, "-mllvm");
 	put(&l, "-nvptx-short-ptr");
 	put(&l, "-S");
-	put(&l, "-o");
-	put(&l, ptx);
-	put(&l, file);
-	st = run(c, &l);
+	st = one_side(c, &l, ptx, file);
 	free(l.v);
 	if (!st && !c->dry && !stat(ptx, &found) && S_ISREG(found.st_mode))
 		st = cc_mend(ptx);
@@ -257,10 +316,7 @@ static int compile(const struct cc *c, const char *file, const char *object, con
 	put(&l, "-Xclang");
 	put(&l, fatbin);
 	put(&l, "-c");
-	put(&l, "-o");
-	put(&l, object);
-	put(&l, file);
-	st = run(c, &l);
+	st = one_side(c, &l, object, file);
 	free(l.v);
 	free(fatbin);
 	return st;
