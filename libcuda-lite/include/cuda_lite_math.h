@@ -3,8 +3,6 @@
  * The device side of <math.h>, in double (cuda_lite_math_double.h) and in float (cuda_lite_math_float.h; what is not there is a rounded
  * double): the C names, the overloads of C++ in the global namespace and in std. Included by cuda_lite_device.h, so before any header of the
  * C++ library: what that declares constexpr would be taken for both sides otherwise.
- *
- * Not here: Bessel functions. A kernel that calls one of those is refused when it is compiled or loaded.
  */
 #ifndef CUDA_LITE_MATH_H
 #define CUDA_LITE_MATH_H
@@ -609,6 +607,8 @@ CUDA_LITE_FN inline double abs(double x) { return __builtin_fabs(x); }
 CUDA_LITE_FN inline float abs(float x) { return __builtin_fabsf(x); }
 CUDA_LITE_FN inline int abs(int x) { return x < 0 ? -x : x; }
 CUDA_LITE_FN inline long long abs(long long x) { return x < 0 ? -x : x; }
+
+#include "cuda_lite_bessel.h"
 
 /* What the C++ library declares of these as constexpr stays the host's, since these are there already */
 namespace std {

@@ -57,6 +57,54 @@ __global__ void others(double *o, const double *p, const float *f, const int *n)
 	o[8] = norm(5, p); o[9] = rnorm(5, p); o[10] = normf(5, f); o[11] = rnormf(5, f); o[12] = fdivide(p[0], p[1]);
 }
 
+// Bessel functions, against the C library's long doubles and the series itself; near zeros, too
+__global__ void bessels(const double *x, const int *n, double *o, float *f)
+{
+	int i = blockIdx.x * blockDim.x + threadIdx.x;
+	double v = x[i], *p = o + i * 8;
+
+	p[0] = j0(v); p[1] = j1(v); p[2] = y0(v); p[3] = y1(v); p[4] = jn(n[i], v); p[5] = yn(n[i], v); p[6] = cyl_bessel_i0(v); p[7] = cyl_bessel_i1(v);
+	f[i] = j0f((float)v) - y1f((float)v) * 0.0f + jnf(2, (float)v) * 0.0f + cyl_bessel_i0f(0.0f) * 0.0f;
+}
+static long double bessel_i(int order, long double x)
+{
+	long double t = x * x / 4, term = order ? x / 2 : 1, s = term;
+
+	for (int k = 1; k < 2000 && term > s * 1e-22L; k++)
+		s += term *= t / k / (k + order);
+	return s;
+}
+static int check_bessels()
+{
+	const int n = 1024;
+	static const double zeros[] = { 2.404825557695773, 3.8317059702075125, 0.8935769662791675, 2.197141326031017, 5.520078110286311, 5.429681040794135 };
+	static const double bound[] = { 7, 7, 7, 7, 0, 0, 6, 6 };
+	double *x, *o;
+	float *f;
+	int *order, bad = 0;
+
+	CK(cudaMallocManaged(&x, n * sizeof(*x))); CK(cudaMallocManaged(&o, n * 8 * sizeof(*o))); CK(cudaMallocManaged(&f, n * sizeof(*f))); CK(cudaMallocManaged(&order, n * sizeof(int)));
+	for (int i = 0; i < n; i++) {
+		x[i] = i % 4 == 0 ? zeros[i / 4 % 6] + ldexp(i - 500.5, -14) : i % 4 == 1 ? 8.0 * (i + 1) / n : i % 4 == 2 ? 0.7 * i + 0.001 : 40.0 * (i + 1) / n;
+		order[i] = i * 7 % 129;
+	}
+	bessels<<<n / 64, 64>>>(x, order, o, f);
+	CK(cudaDeviceSynchronize());
+	for (int i = 0; i < n; i++) {
+		long double v = x[i], want[8] = { j0l(v), j1l(v), y0l(v), y1l(v), jnl(order[i], v), ynl(order[i], v), bessel_i(0, v), bessel_i(1, v) };
+
+		for (int k = 0; k < 8; k++) {
+			long double off = fabsl(o[i * 8 + k] - want[k]), unit = ldexpl(1, ilogbl(want[k]) - 52);
+
+			if (isinf((double)want[k]) ? o[i * 8 + k] != (double)want[k] : k < 6 && (k > 3 || v >= 8) ? off > (k == 5 ? 1e-11L * fabsl(want[k]) + 5e-12L : 2.5e-12L) : off > bound[k] * unit)
+				if (bad++ < 5)
+					printf("bessel %d of %d, %.17g: %.17g, not %.17Lg\n", k, order[i], x[i], o[i * 8 + k], want[k]);
+		}
+		bad += !(fabsl(f[i] - j0l((float)x[i])) <= 2.2e-6L);
+	}
+	return bad;
+}
+
 // DPX: each by sums of 64 bits and by sorting
 typedef long long wide;
 template <class T> __host__ __device__ wide best(int kind, wide a, wide b, wide c)
@@ -247,7 +295,7 @@ int main()
 		n_words += dpx((unsigned)(u64)h[i].p, (unsigned)(u64)h[i].q, (unsigned)h[i].n);
 	if (n_words)
 		printf("words: %d\n", n_words);
-	bad += n_words + textures();
+	bad += n_words + textures() + check_bessels();
 	printf("result: %d wrong\n", bad);
 	return bad != 0;
 }
