@@ -427,17 +427,24 @@ static u32 compile_one(struct func *fn, char *log, size_t log_bytes, enum pays *
 	return st;
 }
 
+/* What fn calls is asked for once more, by another one of the same number. */
+static void forget_calls(struct func *fn)
+{
+	u32 i;
+
+	for (i = 0; i < fn->ncallees; i++)
+		fn->callees[i]->called_by = 0;
+}
+
 /* What it is refused for is nobody's mistake: there is fn. */
 bool func_coarse(struct func *fn)
 {
 	struct func *many = fn->coarse;
 	enum pays none;
-	u32 i;
 
 	if (many->state != FN_NEW)
 		return many->state == FN_READY;
-	for (i = 0; i < fn->ncallees; i++)      /* it calls them, too */
-		fn->callees[i]->called_by = 0;
+	forget_calls(fn);
 	if (compile_one(many, NULL, 0, &none))
 		return false;
 	__atomic_store_n(&many->state, FN_READY, __ATOMIC_RELEASE);
@@ -482,13 +489,11 @@ u32 func_compile(struct func *fn, char *log, size_t log_bytes)
 static struct func *with_room(struct func *fn)
 {
 	struct func *f = calloc(1, sizeof(*f));
-	u32 i;
 
 	if (!f)
 		return NULL;
 	memcpy(f, fn, offsetof(struct func, state));
-	for (i = 0; i < fn->ncallees; i++)      /* it calls them, too */
-		fn->callees[i]->called_by = 0;
+	forget_calls(fn);
 	if (!func_compile(f, NULL, 0))
 		return f;
 	func_free(f);
