@@ -25,7 +25,9 @@ sort >"$dir/want" <<'LIST'
 644 usr/include/vgpu/cuComplex.h
 644 usr/include/vgpu/cudaProfiler.h
 644 usr/include/vgpu/cuda_device_runtime_api.h
+644 usr/include/vgpu/cuda_bf16.h
 644 usr/include/vgpu/cuda_fp16.h
+644 usr/include/vgpu/cuda_fp8.h
 644 usr/include/vgpu/cuda_profiler_api.h
 644 usr/include/vgpu/builtin_types.h
 644 usr/include/vgpu/channel_descriptor.h
