@@ -24,17 +24,7 @@ typedef struct { unsigned short x, y; } __nv_bfloat162_raw;
 #ifdef __cplusplus
 #define __CUDA_BF16_H__         /* what other people's headers test for */
 
-#ifdef __CUDA__
-#define CUDA_LITE_HD_MEMBER __attribute__((host)) __attribute__((device))
-#else
-#define CUDA_LITE_HD_MEMBER
-#endif
-#define CUDA_LITE_HD static inline CUDA_LITE_HD_MEMBER
-#if defined(__CUDA__) && defined(__CUDA_ARCH__)
-#define CUDA_LITE_ON_DEVICE 1
-#else
-#define CUDA_LITE_ON_DEVICE 0
-#endif
+#include "cuda_lite_sides.h"
 
 /* ---- by bits ---------------------------------------------------------------------------------- */
 

@@ -19,17 +19,7 @@
 #include <string.h>
 #endif
 
-#ifdef __CUDA__
-#define CUDA_LITE_HD_MEMBER __attribute__((host)) __attribute__((device))
-#else
-#define CUDA_LITE_HD_MEMBER
-#endif
-#define CUDA_LITE_HD static inline CUDA_LITE_HD_MEMBER
-#if defined(__CUDA__) && defined(__CUDA_ARCH__)
-#define CUDA_LITE_ON_DEVICE 1
-#else
-#define CUDA_LITE_ON_DEVICE 0
-#endif
+#include "cuda_lite_sides.h"
 
 typedef struct { unsigned short x; } __half_raw;
 typedef struct { unsigned short x, y; } __half2_raw;

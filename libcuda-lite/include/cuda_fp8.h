@@ -19,12 +19,7 @@ typedef enum __nv_fp8_interpretation_t { __NV_E4M3, __NV_E5M2 } __nv_fp8_interpr
 #ifdef __cplusplus
 #define __CUDA_FP8_H__          /* what other people's headers test for */
 
-#ifdef __CUDA__
-#define CUDA_LITE_HD_MEMBER __attribute__((host)) __attribute__((device))
-#else
-#define CUDA_LITE_HD_MEMBER
-#endif
-#define CUDA_LITE_HD static inline CUDA_LITE_HD_MEMBER
+#include "cuda_lite_sides.h"
 
 CUDA_LITE_HD __nv_fp8_storage_t __nv_cvt_double_to_fp8(const double v, const __nv_saturation_t saturate, const __nv_fp8_interpretation_t kind)
 {
@@ -166,6 +161,7 @@ CUDA_LITE_FP8(e5m2, __NV_E5M2)
 #undef CUDA_LITE_FP8_TO
 #undef CUDA_LITE_HD_MEMBER
 #undef CUDA_LITE_HD
+#undef CUDA_LITE_ON_DEVICE
 #endif
 
 #endif

@@ -181,7 +181,7 @@ enum { REDUX_NAN = 1, REDUX_ABS };       /* sub2 of K_REDUX of .f32 */
 #define SPIN_COST 512           /* of a turn of 16384: who spins lets those go on whom it waits for */
 #define INF_POLL 2              /* INF_SPIN too: it does nothing else, but for counting; POLL_COST. Programs that give up after some thousand rounds count on others' running meanwhile */
 #define POLL_COST (8 * SPIN_COST)
-static inline s32 spin_cost_of(u8 flags) { return flags & 1 ? flags & INF_POLL ? POLL_COST : SPIN_COST : 0; }
+static inline s32 spin_cost_of(u8 flags) { return flags & INF_SPIN ? flags & INF_POLL ? POLL_COST : SPIN_COST : 0; }
 #define INF_SAT 2
 #define INF_CLUSTER 2           /* barrier: that of the cluster */
 #define INF_FTZ 4
