@@ -700,7 +700,9 @@ void cfg_finish(struct comp *c)
 	compare_at_branch(&g);
 	guards_for_branches(&g);
 	split_conditions(&g);
-	order_blocks(&g);
+	do
+		order_blocks(&g);
+	while (rounds_turn(&g));
 	if (rounds_meet(&g))
 		order_blocks(&g);
 	leaders_later(&g);

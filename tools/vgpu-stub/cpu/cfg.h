@@ -61,7 +61,8 @@ void compare_at_branch(struct cfg *g);
 void guards_for_branches(struct cfg *g);
 /* conditions.c: behind them */
 void split_conditions(struct cfg *g);
-/* latch.c: behind order, which is made anew if it says so */
+/* latch.c: behind order, which is made anew if they say so; the first as often as it does */
+bool rounds_turn(struct cfg *g);
 bool rounds_meet(struct cfg *g);
 void rounds_end(struct cfg *g);
 /* later.c: behind that */

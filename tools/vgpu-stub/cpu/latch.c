@@ -16,6 +16,18 @@
  *
  * A branch whose lanes meet within the loop is none of those: `do { do X while (p); Y } while (q)` may have one beginning for both loops, and
  * X is done until all are through.
+ *
+ * Compilers join conditions across a jump back:
+ *
+ *      LOOP: @p bra MEET               if (!p) i = atomicAdd(next, 1); every lane: X(i); if (!p) Y(i);
+ *            fetch
+ *      MEET: X
+ *            @p bra MEET               who has p has nothing to do at LOOP
+ *            Y
+ *            bra LOOP
+ *
+ * Lanes meet at MEET, which lies behind the loop's beginning, so that it is no loop's latch that they could meet in. What lies between the two is
+ * copied for those who come from without (rounds_turn()): MEET is then the loop's beginning, and LOOP and fetch are its last blocks.
  */
 #include <string.h>
 
@@ -26,8 +38,9 @@
 #define MOST_BLOCKS 8192u
 #define MOST_WORK (1u << 24)    /* blocks looked at */
 #define MOST_PASSES 64u
+#define MOST_COPIED 256u        /* instructions between a loop's beginning and where its lanes meet */
 
-enum { IN_LOOP = 1, BEHIND = 2 };
+enum { IN_LOOP = 1, BEHIND = 2, SEEN = 4 };
 
 struct latch {
 	struct cfg *g;
@@ -175,11 +188,12 @@ static void behind(struct latch *l, u32 b, u32 h, u32 n)
 	}
 }
 
-static u32 new_block(struct latch *l, u32 to)
+/* Of what has been emitted since start. */
+static u32 new_block(struct latch *l, u32 start, const u32 *succ, u32 nsucc)
 {
 	struct cfg *g = l->g;
 	struct block *n;
-	u32 start = g->c->ncode;
+	u32 k;
 
 	if (g->nb == l->cap) {
 		struct block *more = cfg_zeroes(l->g, (size_t)(l->cap * 2) * sizeof(*more));
@@ -188,12 +202,13 @@ static u32 new_block(struct latch *l, u32 to)
 		g->b = more;
 		l->cap *= 2;
 	}
-	emit(g->c, K_JMP)->taken = to;
 	n = &g->b[g->nb];
-	*n = (struct block){ .start = start, .end = g->c->ncode, .nsucc = 1 };
-	n->succ = cfg_zeroes(l->g, sizeof(u32));
-	n->succ[0] = to;
-	g->b[to].npred++;
+	*n = (struct block){ .start = start, .end = g->c->ncode, .nsucc = nsucc };
+	n->succ = cfg_zeroes(l->g, nsucc * sizeof(u32));
+	for (k = 0; k < nsucc; k++) {
+		n->succ[k] = succ[k];
+		g->b[succ[k]].npred++;
+	}
 	return g->nb++;
 }
 
@@ -251,7 +266,9 @@ static bool one_place(struct latch *l, u32 h)
 	if (ways < 2 && !all)
 		return false;
 	g->c->line = g->c->code[g->b[l->pred[l->first[h + 1] - 1]].end - 1].line;
-	meet = new_block(l, h);
+	i = g->c->ncode;
+	emit(g->c, K_JMP)->taken = h;
+	meet = new_block(l, i, &h, 1);
 	for (i = 0; i < n; i++)
 		if (all || l->mark[l->list[i]] == (IN_LOOP | BEHIND))
 			cfg_redirect(l->g, l->list[i], h, meet);
@@ -280,6 +297,150 @@ void rounds_end(struct cfg *g)
 			g->b[ends[i] - 1].meet = true;
 }
 
+/* What lies between a loop's beginning h and block m of it, h first: how many blocks, from list[n] on; 0: other ways lead into it, or it is too much. */
+static u32 between(struct latch *l, u32 h, u32 m, u32 n)
+{
+	const struct cfg *g = l->g;
+	u32 *list = l->list + n, count = 1, size = 0, i, k;
+
+	for (i = 0; i < g->nb; i++)
+		l->mark[i] &= (u8)~BEHIND;
+	l->mark[h] |= BEHIND;
+	list[0] = h;
+	for (i = 0; i < count; i++) {
+		const struct block *b = &g->b[list[i]];
+
+		size += b->end - b->start;
+		if (size > MOST_COPIED)
+			return 0;
+		/* lists that are each instruction's own, and who waits for whom by its place */
+		for (k = b->start; k < b->end; k++)
+			if (g->c->code[k].kind == K_CALL || g->c->code[k].kind == K_BRX || s_sync(&g->c->code[k]))
+				return 0;
+		for (k = 0; k < b->nsucc; k++) {
+			u32 s = b->succ[k];
+
+			if (s == m || (l->mark[s] & BEHIND))
+				continue;
+			if (!l->mark[s])
+				return 0;
+			l->mark[s] |= BEHIND;
+			list[count++] = s;
+		}
+	}
+	for (i = 1; i < count; i++)
+		for (k = l->first[list[i]]; k < l->first[list[i] + 1]; k++)
+			if (!(l->mark[l->pred[k]] & BEHIND))
+				return 0;
+	return count;
+}
+
+/* Who comes to the loop at h from without has a copy of what lies before m in it. */
+static void turn(struct latch *l, u32 h, u32 n, u32 count)
+{
+	struct cfg *g = l->g;
+	u32 *list = l->list + n, *copy = cfg_zeroes(g, g->nb * sizeof(u32)), i, k;
+
+	for (i = 0; i < count; i++) {
+		const struct block b = g->b[list[i]];
+		u32 start = g->c->ncode;
+
+		for (k = b.start; k < b.end; k++)
+			cfg_append(g, &g->c->code[k]);
+		copy[list[i]] = new_block(l, start, b.succ, b.nsucc);
+	}
+	for (i = 0; i < count; i++)
+		for (k = 0; k < count; k++)
+			cfg_redirect(g, copy[list[i]], list[k], copy[list[k]]);
+	for (i = l->first[h]; i < l->first[h + 1]; i++)
+		if (!l->mark[l->pred[i]])
+			cfg_redirect(g, l->pred[i], h, copy[h]);
+}
+
+/* Does a way lead from b to h that does not come by m? */
+static bool leads(struct latch *l, u32 b, u32 h, u32 m, u32 n)
+{
+	const struct cfg *g = l->g;
+	u32 *list = l->list + n, count = 1, i, k;
+
+	for (i = 0; i < g->nb; i++)
+		l->mark[i] &= (u8)~SEEN;
+	l->mark[m] |= SEEN;
+	list[0] = b;
+	for (i = 0; i < count; i++)
+		for (k = 0; k < g->b[list[i]].nsucc; k++) {
+			u32 s = g->b[list[i]].succ[k];
+
+			if (s == h)
+				return true;
+			if (l->mark[s] & SEEN)
+				continue;
+			l->mark[s] |= SEEN;
+			list[count++] = s;
+		}
+	l->work += count;
+	return false;
+}
+
+/* Do lanes part at the end of b that meet within the loop, before it, where some of them come to by the loop's beginning h, and others at once? */
+static bool meets_before(struct latch *l, u32 b, u32 h, u32 n)
+{
+	const struct cfg *g = l->g;
+	const struct insn *last = &g->c->code[g->b[b].end - 1];
+	u32 m = l->ipdom[b];
+
+	return last->kind == K_CBRA && !(last->guard & OPND_CONST) && m != NO_PC && m != l->nb && m != h && l->mark[m] && back(l, b, m) && g->b[b].nsucc == 2 &&
+	       (g->b[b].succ[0] == m) != (g->b[b].succ[1] == m) && leads(l, b, h, m, n);
+}
+
+static bool latch_begin(struct latch *l)
+{
+	struct cfg *g = l->g;
+
+	/* a loop's blocks, and behind them those that behind() is yet to look at, new ones too */
+	l->list = cfg_zeroes(g, 3 * (g->nb + 1) * sizeof(u32));
+	l->mark = cfg_zeroes(g, 2 * g->nb);
+	cfg_predecessors(g, &l->first, &l->pred);
+	return postdominators(l);
+}
+
+bool rounds_turn(struct cfg *g)
+{
+	struct latch l = { .g = g, .cap = g->nb, .nb = g->nb };
+	u32 i, k, n, count, outer = 0;
+	bool any = false;
+
+	/* from where the last jump back to an earlier beginning comes: is there one from before it to a later beginning? */
+	for (i = g->nb; i-- > g->left && !any;) {
+		const struct block *b = &g->b[g->order[i]];
+		u32 least = NO_PC;
+
+		for (k = 0; k < b->nsucc; k++)
+			if (back(&l, g->order[i], b->succ[k]) && g->b[b->succ[k]].order < least)
+				least = g->b[b->succ[k]].order;
+		if (least == NO_PC)
+			continue;
+		any = b->nsucc == 2 && outer && least > outer - 1;
+		outer = outer && outer - 1 < least ? outer : least + 1;
+	}
+	if (!any || g->nb > MOST_BLOCKS || !latch_begin(&l))
+		return false;
+	for (i = g->left + 1; i < g->nb && l.work < MOST_WORK; i++) {
+		u32 h = g->order[i];
+		bool head = false;
+
+		for (k = l.first[h]; k < l.first[h + 1]; k++)
+			head |= back(&l, l.pred[k], h);
+		n = head ? loop(&l, h) : 0;
+		for (k = 0; k < n; k++)
+			if (meets_before(&l, l.list[k], h, n) && (count = between(&l, h, l.ipdom[l.list[k]], n)) && !(l.mark[l.list[k]] & BEHIND)) {
+				turn(&l, h, n, count);
+				return true;
+			}
+	}
+	return false;
+}
+
 bool rounds_meet(struct cfg *g)
 {
 	struct latch l = { .g = g, .cap = g->nb, .nb = g->nb };
@@ -293,13 +454,7 @@ bool rounds_meet(struct cfg *g)
 		for (k = 0; k < b->nsucc; k++)
 			any |= back(&l, g->order[i], b->succ[k]);
 	}
-	if (!any || nb > MOST_BLOCKS)
-		return false;
-	/* a loop's blocks, and behind them those that behind() is yet to look at, new ones too */
-	l.list = cfg_zeroes(g, 3 * (nb + 1) * sizeof(u32));
-	l.mark = cfg_zeroes(g, 2 * nb);
-	cfg_predecessors(g, &l.first, &l.pred);
-	if (!postdominators(&l))
+	if (!any || nb > MOST_BLOCKS || !latch_begin(&l))
 		return false;
 	any = false;
 	/* inner loops have later beginnings */
