@@ -17,7 +17,11 @@
  * Where a thread has a row, or a column, of its own no other looks: an address that is step * tid and something that is the same for all. Nor does it where a
  * lane has just stored, or stores next: pairs that change places.
  *
- * The same in global memory, where both are by one pointer; for AVX2 outside of loops: searches of graphs and sweeps over a grid read what others write in each round.
+ * The same in global memory, where both are by one pointer; for AVX2 outside of loops, and in those in which lanes look at each other anyway: searches of graphs
+ * and sweeps over a grid read what others write in each round. In other loops what is known lane by lane counts, and volatile accesses by lanes' numbers.
+ *
+ * A fence that all lanes come to says that others are to see what has been stored. Where some of it may be looked at next, strips meet at the fence; what is
+ * stored behind that over places that others may have looked at is another such place.
  */
 #include "spot.h"
 
@@ -42,6 +46,27 @@ static void spread(struct look *l, u32 b, u32 x, u8 *in)
 
 		for (i = 0; !l->stops[at - s->b] && i < at->nsucc; i++)
 			if (at->succ[i] != x && !in[at->succ[i]]) {
+				in[at->succ[i]] = 1;
+				l->stack[n++] = at->succ[i];
+			}
+	}
+}
+
+/* The same within a round of the loop of blocks h to e, looks or not. */
+static void spread_in(struct look *l, u32 b, u32 h, u32 e, u8 *in)
+{
+	const struct jit_src *s = l->c->s;
+	u32 n = 0, i;
+
+	memset(in, 0, s->nb);
+	if (b == h)
+		return;
+	in[b] = 1;
+	for (l->stack[n++] = b; n;) {
+		const struct jblock *at = &s->b[l->stack[--n]];
+
+		for (i = 0; i < at->nsucc; i++)
+			if (at->succ[i] > h && at->succ[i] <= e && !in[at->succ[i]]) {
 				in[at->succ[i]] = 1;
 				l->stack[n++] = at->succ[i];
 			}
@@ -80,12 +105,56 @@ static bool passed(struct look *l, u32 b)
 	return any;
 }
 
+/*
+ * Do lanes that go round the innermost loop of block b come to it in each round, all of them? Those that have left it are not asked, nor those that have not come to
+ * it. Outside of loops nobody waits for another in a round.
+ */
+static void find_each(struct look *l, u32 b)
+{
+	const struct jit_src *s = l->c->s;
+	u32 p, k, h = NO_PC, e = 0;
+
+	for (p = b; s->b[b].depth && p < s->nb; p++)
+		for (k = 0; k < s->b[p].nsucc; k++) {
+			u32 to = s->b[p].succ[k];
+
+			/* jumps back to one beginning are one loop's */
+			if (to <= b && (h == NO_PC || to >= h) && s->b[to].depth == s->b[b].depth) {
+				h = to;
+				e = p;
+			}
+		}
+	l->each[b] = 1;
+	for (p = h; h != NO_PC && p <= e && l->each[b]; p++) {
+		const struct insn *in = s->b[p].end > s->b[p].start ? &s->code[s->b[p].end - 1] : NULL;
+
+		if (!in || in->kind != K_CBRA || in->guard == OPND_NONE || !s_is_own(l, in->guard) || s->b[p].nsucc != 2)
+			continue;
+		for (k = 0; k < 2; k++) {
+			u32 other = s->b[p].succ[!k];
+
+			if (other < h || other > e)
+				continue;
+			spread_in(l, s->b[p].succ[k], h, e, l->seen);
+			spread_in(l, other, h, e, l->other);
+			if (l->seen[b] && !l->other[b])
+				l->each[b] = 0;
+		}
+	}
+}
+
+static bool here(const struct look *l, const struct insn *in) { return in->space == l->space || (in->space == SPACE_GENERIC && l->space == SPACE_GLOBAL && !l->loops); }
 static bool reads(const struct insn *in) { return in->kind == K_LD || in->kind == K_ATOM; }
 /* Who compares and swaps counts on nobody's being in step: that is what it is for. */
 static bool writes(const struct look *l, const struct insn *in)
 {
-	return (in->kind == K_ST || (in->kind == K_ATOM && in->sub != ATOM_CAS)) && in->space == l->space && !s_sync(in);
+	return (in->kind == K_ST || (in->kind == K_ATOM && in->sub != ATOM_CAS)) && here(l, in) && !s_sync(in);
 }
+/* Is what lies in block b looked at by pointers and variables, too? */
+static bool in_view(const struct look *l, u32 b) { return l->loops || !l->c->s->b[b].depth || l->joined[b]; }
+/* Is an access seen by others as it is written? */
+static bool told(const struct insn *in) { return in->flags & INF_SYNC; }
+static bool meets_at_fence(const struct look *l, u32 pc) { return l->c->code[pc].kind == K_MEMBAR && l->c->whole[pc]; }
 
 /* Has each lane a place of its own? */
 static bool by_number(const struct spot *a) { return a->step || a->rows[0] || a->rows[1]; }
@@ -104,6 +173,39 @@ static s64 far_of(const struct spot *x, const struct spot *y)
 }
 
 static bool same_place(const struct insn *x, const struct insn *y) { return x->o[4] == y->o[4] && x->imm == y->imm && x->size * x->vec == y->size * y->vec; }
+
+/* Are both of each lane's own, the same? */
+static bool own_place(struct look *l, const struct access *st, const struct access *x)
+{
+	const struct insn *store = &l->c->code[st->pc], *load = &l->c->code[x->pc];
+
+	if (same_place(store, load) && s_is_own(l, load->o[4]))
+		return !s_places_meet(l, st, x, false) && !s_places_meet(l, st, x, true);
+	return st->known && x->known && by_number(&st->at) && same_steps(&st->at, &x->at) && st->at.fixed == x->at.fixed && !st->at.first && !x->at.first &&
+	       st->at.vague == x->at.vague && !far_of(&st->at, &x->at) && store->size * store->vec == load->size * load->vec;
+}
+
+/*
+ * Global memory by one pointer. In step are volatile accesses and such, by lanes' numbers, where no lane can wait for another; and where lanes look at each other in
+ * each round of a loop, what a leader does to what all have read, or read next.
+ */
+static bool global_told(struct look *l, const struct access *st, const struct access *x)
+{
+	const struct insn *store = &l->c->code[st->pc], *load = &l->c->code[x->pc];
+	bool once = !l->c->s->b[st->block].depth && !l->c->s->b[x->block].depth;
+	bool all = l->each[st->block] && l->each[x->block] && store->guard == OPND_NONE && load->guard == OPND_NONE;
+
+	if (l->loops)
+		return false;
+	/* the address is one register, but is it another number in each lane? */
+	if (l->joined[st->block] && l->joined[x->block] && st->some && !x->some && l->each[x->block])
+		return !own_place(l, st, x) || !((st->places && x->places) || (x->known && by_number(&x->at) && !x->at.first));
+	if (own_place(l, st, x))
+		return false;
+	if (told(store) && told(load) && (once || all) && (st->numbered || st->scattered) && store->kind == K_ST && load->kind == K_LD)
+		return !(st->places && x->places) || !once || st->some || l->some[st->block] != NO || l->some[x->block] != NO;
+	return false;
+}
 
 /* Does a lane store to where it loads from, as well? */
 static bool changes(const struct look *l, const struct insn *load) { return !(load->o[4] & OPND_CONST) && l->stored[load->o[4]]; }
@@ -162,8 +264,10 @@ static bool sees(struct look *l, const struct access *st, const struct access *x
 		return true;
 	if (elsewhere(l, st, x))
 		return false;
+	if (l->space == SPACE_GLOBAL && global_told(l, st, x))
+		return true;
 	if (l->space == SPACE_GLOBAL)
-		return !st->some && l->some[x->block] == NO && own_and_others(l, st, x, false);
+		return !st->some && l->some[x->block] == NO && in_view(l, st->block) && in_view(l, x->block) && own_and_others(l, st, x, false);
 	/* what all count in */
 	if (store->kind == K_ATOM && st->base != NOWHERE && st->base == x->base)
 		return !(st->known && x->known && by_number(s) && same_steps(s, t) && !far) && (load->kind != K_ATOM || (load->o[0] != OPND_NONE && load->sub != store->sub));
@@ -215,13 +319,13 @@ static bool walk(struct look *l, u32 b, u32 pc, bool (*what)(struct look *, u32 
 
 	memset(l->seen, 0, s->nb);
 	for (i = pc + 1;; i = s->b[b].start) {
-		for (; i < s->b[b].end && !s_sync(&l->c->code[i]); i++) {
+		for (; i < s->b[b].end && !s_sync(&l->c->code[i]) && !meets_at_fence(l, i); i++) {
 			const struct insn *in = &l->c->code[i];
 
 			if (!l->left)
 				return false;
 			l->left--;
-			if ((reads(in) || in->kind == K_ST) && in->space == l->space && what(l, i, b, with))
+			if ((((reads(in) || in->kind == K_ST) && here(l, in)) || (l->fences && in->kind == K_MEMBAR)) && what(l, i, b, with))
 				return true;
 		}
 		if (i == s->b[b].end)
@@ -252,7 +356,7 @@ static void access_of(struct look *l, u32 pc, u32 block, struct access *x)
 	x->at.first &= !x->at.step;
 	x->numbered = in->o[4] != OPND_NONE && (in->o[4] & OPND_CONST ? s_is_own(l, in->o[4]) : l->numbered[in->o[4]]);
 	x->scattered = !x->known && !x->numbered && in->o[4] != OPND_NONE && s_is_own(l, in->o[4]);
-	if (!s_sync(in) && in->kind != K_ATOM && in->imm == (s32)in->imm && s_places_of(l, in->o[4], in->aw, in->imm, places)) {
+	if (!s_sync(in) && (in->kind != K_ATOM || (l->space == SPACE_GLOBAL && !l->loops)) && in->imm == (s32)in->imm && s_places_of(l, in->o[4], in->aw, in->imm, places)) {
 		x->places = pool_alloc(&l->c->mem, sizeof(places));
 		if (x->places)
 			memcpy(x->places, places, sizeof(places));
@@ -272,9 +376,9 @@ static bool behind_store(struct look *l, u32 pc, u32 block, void *with)
 	const struct access *st = &all->st[all->at], *x = access_at(l, pc);
 	u32 k;
 
-	if (l->c->code[pc].kind == K_ST && !l->c->whole[pc] && pc != st->pc && (l->loops || !l->c->s->b[block].depth) && covers(l, st, x))
+	if (l->c->code[pc].kind == K_ST && !l->c->whole[pc] && pc != st->pc && in_view(l, st->block) && in_view(l, block) && covers(l, st, x))
 		l->c->whole[pc] = l->any = true;
-	if (!reads(&l->c->code[pc]) || l->c->whole[pc] || pc == st->pc || (l->space != SPACE_SHARED && l->c->code[pc].kind == K_ATOM) || (!l->loops && l->c->s->b[block].depth))
+	if (!reads(&l->c->code[pc]) || l->c->whole[pc] || pc == st->pc || (l->space != SPACE_SHARED && l->c->code[pc].kind == K_ATOM))
 		return false;
 	if (!sees(l, st, x, l->past[block]))
 		return false;
@@ -319,8 +423,10 @@ static bool overwrites(struct look *l, const struct access *x, const struct acce
 		return true;
 	if (elsewhere(l, x, st))
 		return false;
+	if (l->space == SPACE_GLOBAL && global_told(l, st, x))
+		return true;
 	if (l->space == SPACE_GLOBAL)
-		return all && own_and_others(l, st, x, true);
+		return all && in_view(l, st->block) && in_view(l, x->block) && own_and_others(l, st, x, true);
 	if (store->kind == K_ATOM && st->base != NOWHERE && st->base == x->base)
 		return !(st->known && x->known && by_number(s) && same_steps(s, t) && !far);
 	if (!st->known)
@@ -391,6 +497,104 @@ static void stored_next(struct look *l, const struct access *x)
 	}
 }
 
+/* ---- fences ------------------------------------------------------------------------------------- */
+
+struct behind { u32 pc[MOST], n; };
+
+/* May a lane look by one of them where another one stores by the other? */
+static bool exchange(struct look *l, const struct access *x, const struct access *y)
+{
+	bool first = writes(l, &l->c->code[x->pc]) && l->c->code[x->pc].kind == K_ST;
+	const struct access *st = first ? x : y, *ld = first ? y : x;
+
+	if (l->c->code[st->pc].kind != K_ST || l->c->code[ld->pc].kind != K_LD || elsewhere(l, st, ld) || own_place(l, st, ld))
+		return false;
+	if (l->space == SPACE_SHARED && st->known && ld->known && st->at.named && ld->at.named && st->at.var != ld->at.var)
+		return false;
+	return !(st->places && ld->places) || s_places_meet(l, st, ld, false) || s_places_meet(l, st, ld, true);
+}
+
+static bool gather(struct look *l, u32 pc, u32 block, void *with)
+{
+	struct behind *to = with;
+
+	(void)block;
+	if (l->c->code[pc].kind != K_MEMBAR && l->c->code[pc].kind != K_ATOM)
+		to->pc[to->n++] = pc;
+	return to->n == MOST;
+}
+
+struct fence { const struct access *x; struct behind *behind; };
+
+/* A fence that x comes to: what is behind it? */
+static bool to_fence(struct look *l, u32 pc, u32 block, void *with)
+{
+	const struct fence *f = with;
+	u32 i;
+
+	if (l->c->code[pc].kind != K_MEMBAR || l->c->code[pc].guard != OPND_NONE || !l->each[block])
+		return false;
+	for (i = 0; i < f->behind[l->at[pc]].n; i++)
+		if (exchange(l, f->x, access_at(l, f->behind[l->at[pc]].pc[i]))) {
+			l->any |= l->c->whole[pc] = true;
+			return true;
+		}
+	return false;
+}
+
+/* What is stored behind a load that is behind a fence: by all, when all have looked. */
+static bool over_load(struct look *l, u32 pc, u32 block, void *with)
+{
+	const struct access *x = with, *st = access_at(l, pc);
+
+	if (l->c->code[pc].kind != K_ST || s_sync(&l->c->code[pc]) || !exchange(l, x, st))
+		return false;
+	l->c->whole[l->c->code[pc].guard == OPND_NONE && l->each[block] ? pc : x->pc] = true;
+	return false;
+}
+
+/* Fences at which strips meet, and what is stored behind them. false: no memory */
+static bool fences(struct look *l, u32 n)
+{
+	const struct jit_src *s = l->c->s;
+	struct behind *behind;
+	u32 b, i, k, many = 0;
+
+	for (i = 0; i < l->c->n; i++)
+		many += l->c->code[i].kind == K_MEMBAR && l->c->code[i].guard == OPND_NONE;
+	if (!many || many > MOST || n > MOST * 2)
+		return true;
+	behind = pool_alloc(&l->c->mem, (many + 1) * sizeof(*behind));
+	if (!behind)
+		return false;
+	l->fences = false;
+	for (b = 0, many = 0; b < s->nb; b++)
+		for (i = s->b[b].start; i < s->b[b].end; i++)
+			if (l->c->code[i].kind == K_MEMBAR && l->c->code[i].guard == OPND_NONE) {
+				l->at[i] = ++many;
+				if (l->each[b])
+					walk(l, b, i, gather, &behind[many]);
+			}
+	l->fences = true;
+	for (k = 0; k < n; k++) {
+		struct fence f = { &l->of[k], behind };
+
+		if (!s_sync(&l->c->code[l->of[k].pc]))
+			while (walk(l, l->of[k].block, l->of[k].pc, to_fence, &f))
+				;
+	}
+	l->fences = false;
+	for (b = 0; b < s->nb; b++)
+		for (i = s->b[b].start; i < s->b[b].end; i++)
+			for (k = 0; meets_at_fence(l, i) && k < behind[l->at[i]].n; k++) {
+				struct access *x = (struct access *)access_at(l, behind[l->at[i]].pc[k]);
+
+				if (l->c->code[x->pc].kind == K_LD && !s_sync(&l->c->code[x->pc]))
+					walk(l, x->block, x->pc, over_load, x);
+			}
+	return true;
+}
+
 /* Looks at one kind of memory. false: no memory */
 static bool look(struct look *l)
 {
@@ -401,7 +605,7 @@ static bool look(struct look *l)
 
 	for (i = 0; i < c->n; i++) {
 		all.n += writes(l, &c->code[i]);
-		n += (reads(&c->code[i]) || c->code[i].kind == K_ST) && c->code[i].space == l->space;
+		n += (reads(&c->code[i]) || c->code[i].kind == K_ST) && here(l, &c->code[i]);
 	}
 	if (!all.n || (l->space != SPACE_SHARED && s->nb > MOST_GLOBAL))
 		return true;
@@ -414,7 +618,7 @@ static bool look(struct look *l)
 		for (i = s->b[b].start; i < s->b[b].end; i++) {
 			const struct insn *in = &c->code[i];
 
-			if ((!reads(in) && in->kind != K_ST) || in->space != l->space)
+			if ((!reads(in) && in->kind != K_ST) || !here(l, in))
 				continue;
 			access_of(l, i, b, &l->of[n]);
 			l->at[i] = ++n;
@@ -422,11 +626,13 @@ static bool look(struct look *l)
 				continue;
 			if (!(in->o[4] & OPND_CONST))
 				l->stored[in->o[4]] = 1;
-			if (l->loops || !s->b[b].depth)
+			if (in_view(l, b) || l->of[n - 1].places || told(in))
 				all.st[all.n++] = l->of[n - 1];
 		}
-	for (b = 0; l->space != SPACE_SHARED && all.n && b < s->nb; b++)
+	for (b = 0; b < s->nb && (l->space != SPACE_SHARED || l->fenced); b++)
 		by_some(l, b);
+	if (l->fenced && !fences(l, n))
+		return false;
 	for (all.at = 0; all.at < all.n; all.at++) {
 		struct access *st = &all.st[all.at];
 
@@ -444,7 +650,7 @@ static bool look(struct look *l)
 		for (i = s->b[b].start; i < s->b[b].end; i++) {
 			const struct insn *in = &c->code[i];
 
-			if (in->kind != K_LD || in->space != l->space || s_sync(in) || (!l->loops && s->b[b].depth))
+			if (in->kind != K_LD || !here(l, in) || s_sync(in) || !(in_view(l, b) || access_at(l, i)->places || told(in)))
 				continue;
 			/* all have been there where all come to it */
 			if (c->whole[i] && in->guard == OPND_NONE && !by_some(l, b))
@@ -455,20 +661,44 @@ static bool look(struct look *l)
 	return true;
 }
 
+/* Blocks of loops, the innermost ones, in which lanes look at each other. A loop's blocks lie in one piece. */
+static void find_joined(struct look *l)
+{
+	const struct jit_src *s = l->c->s;
+	u32 b, h, i, k;
+	bool any;
+
+	for (b = 0; b < s->nb; b++)
+		for (i = 0; i < s->b[b].nsucc; i++) {
+			h = s->b[b].succ[i];
+			if (h > b)
+				continue;
+			for (k = h, any = false; k <= b; k++)
+				any |= l->stops[k];
+			for (k = h; any && k <= b; k++)
+				l->joined[k] |= s->b[k].depth == s->b[h].depth;
+		}
+}
+
 bool s_neighbours(struct scomp *c, const u32 *def, u8 *seen, u32 *stack)
 {
 	const struct jit_src *s = c->s;
 	struct look l = { .c = c, .def = def, .own = pool_alloc(&c->mem, s->nregs + 1), .numbered = pool_alloc(&c->mem, s->nregs + 1), .stored = pool_alloc(&c->mem, s->nregs + 1),
 			  .seen = seen, .past = seen + s->nb, .other = pool_alloc(&c->mem, s->nb + 1), .some = pool_alloc(&c->mem, s->nb + 1),
-			  .stops = pool_alloc(&c->mem, s->nb + 1), .at = pool_alloc(&c->mem, (c->n + 1) * sizeof(u32)), .stack = stack, .left = MOST_STEPS, .several = MOST_SEVERAL, .past_of = NO_PC };
+			  .stops = pool_alloc(&c->mem, s->nb + 1), .joined = pool_alloc(&c->mem, s->nb + 1), .each = pool_alloc(&c->mem, s->nb + 1), .at = pool_alloc(&c->mem, (c->n + 1) * sizeof(u32)), .stack = stack, .left = MOST_STEPS, .several = MOST_SEVERAL, .past_of = NO_PC };
 	u32 b, i;
 
-	if (!l.own || !l.numbered || !l.stored || !l.other || !l.some || !l.stops || !l.at)
+	if (!l.own || !l.numbered || !l.stored || !l.other || !l.some || !l.stops || !l.joined || !l.each || !l.at)
 		return false;
 	s_find_own(&l);
 	for (b = 0; b < s->nb; b++)
-		for (i = s->b[b].start; i < s->b[b].end; i++)
+		for (i = s->b[b].start; i < s->b[b].end; i++) {
 			l.stops[b] |= s_sync(&c->code[i]);
+			l.fenced |= c->code[i].kind == K_MEMBAR && c->fn->m->e->lanes != &lanes_avx512;
+		}
+	find_joined(&l);
+	for (b = 0; b < s->nb && s->nb <= MOST_IN_LOOP; b++)
+		find_each(&l, b);
 	l.space = SPACE_SHARED;
 	l.loops = true;
 	if (!look(&l))

@@ -334,11 +334,60 @@ u64 s_variable_of(struct look *l, u32 o, s64 imm)
 	return variable_of(l, sum_of(l, o, 2 * STEPS), imm > 0 && imm <= INT32_MAX ? imm : 0);
 }
 
+static bool adds_to_pointer(const struct insn *in)
+{
+	return in->kind == K_CVTA || (in->kind == K_LANE && (in->lop == LOP_ADD || in->lop == LOP_MOV || in->lop == LOP_MADWIDE));
+}
+
+/* The pointer in what in adds, copies or turns into another kind of address */
+static u64 pointer_by(struct look *l, const struct insn *in, u32 steps)
+{
+	u32 k = in->kind == K_LANE && in->lop == LOP_MADWIDE ? 3 : 1, n = in->kind == K_LANE && in->lop == LOP_ADD ? 2 : k;
+	u64 a = NOWHERE;
+
+	for (; k <= n && a == NOWHERE; k++)
+		a = s_pointer_of(l, in->o[k], steps - 1);
+	return a;
+}
+
+/* Of a pointer of several definitions, without those that add a step to what it is, or are nothing but numbers: are all by one? */
+static u64 pointer_of_several(struct look *l, u32 o)
+{
+	const struct scomp *c = l->c;
+	u32 i, k, d, of, user = l->user;
+	u64 a = NOWHERE, b;
+
+	for (i = 0; i < c->n && l->several; i++, l->several--) {
+		const struct insn *in = &c->code[i], *by = in;
+
+		for (k = 0; (d = s_next_def(in, &k)) != OPND_NONE && d != o;)
+			;
+		if (d != o || (in->kind == K_LANE && !adds_to_pointer(in)))
+			continue;
+		l->user = i;
+		if (in->kind == K_LANE && in->lop == LOP_MOV)
+			by = s_maker_of(l, in->o[1], &of);
+		if (by && by->kind == K_LANE && by->lop == LOP_ADD && (by->o[1] == o || by->o[2] == o)) {
+			b = s_pointer_of(l, by->o[1] == o ? by->o[2] : by->o[1], STEPS);
+			l->user = user;
+			if (b == NOWHERE)
+				continue;
+		} else {
+			b = in->kind == K_LDPARAM ? o : adds_to_pointer(in) ? pointer_by(l, in, STEPS) : NOWHERE;
+			l->user = user;
+		}
+		if (b == NOWHERE || (a != NOWHERE && a != b))
+			return NOWHERE;
+		a = b;
+	}
+	return l->several ? a : NOWHERE;
+}
+
 /* In global memory: the pointer to which something is added. */
 u64 s_pointer_of(struct look *l, u32 o, u32 steps)
 {
 	const struct insn *in;
-	u32 k, n, of, user;
+	u32 of, user;
 	u64 a;
 
 	if (o == OPND_NONE)
@@ -350,16 +399,15 @@ u64 s_pointer_of(struct look *l, u32 o, u32 steps)
 		if (!in)
 			return o;
 	}
+	if (!in && !(o & OPND_CONST) && l->def[o] == NO_PC - 1 && steps > STEPS && !l->loops)
+		return pointer_of_several(l, o);
 	if (!in || in->kind == K_LDPARAM)
 		return in ? o : NOWHERE;
-	if (in->kind != K_CVTA && (in->kind != K_LANE || (in->lop != LOP_ADD && in->lop != LOP_MOV && in->lop != LOP_MADWIDE)))
+	if (!adds_to_pointer(in))
 		return NOWHERE;
-	k = in->kind == K_LANE && in->lop == LOP_MADWIDE ? 3 : 1;
-	n = in->kind == K_LANE && in->lop == LOP_ADD ? 2 : k;
 	user = l->user;
 	l->user = of;
-	for (a = NOWHERE; k <= n && a == NOWHERE; k++)
-		a = s_pointer_of(l, in->o[k], steps - 1);
+	a = pointer_by(l, in, steps);
 	l->user = user;
 	return a;
 }

@@ -35,6 +35,7 @@ struct look {
 	const u32 *def;
 	u8 *own, *numbered, *stored, *seen, *past, *other;
 	u8 *some, *stops;       /* blocks that some lanes alone come to; in which lanes look at each other */
+	u8 *joined, *each;      /* blocks whose loop, the innermost, has such a place; that lanes come to in each of its rounds */
 	u32 *stack, left, several, past_of;     /* left, several: instructions that may yet be walked over, and for registers of several definitions; past_of: the block that past is of; NO_PC: of none */
 	u32 compared;           /* pairs of accesses whose lanes were */
 	u8 space;               /* which is looked at */
@@ -43,6 +44,7 @@ struct look {
 	u32 *at;                /* by instruction: 1 + its place there */
 	bool any;               /* load that is marked */
 	bool loops;             /* what is in them is looked at, too */
+	bool fenced, fences;    /* there are fences; a walk asks of them as well */
 };
 
 u32 s_block_of(const struct look *l, u32 pc);
