@@ -202,9 +202,7 @@ static bool global_told(struct look *l, const struct access *st, const struct ac
 		return !own_place(l, st, x) || !((st->places && x->places) || (x->known && by_number(&x->at) && !x->at.first));
 	if (own_place(l, st, x))
 		return false;
-	if (told(store) && told(load) && (once || all) && (st->numbered || st->scattered) && store->kind == K_ST && load->kind == K_LD)
-		return !(st->places && x->places) || !once || st->some || l->some[st->block] != NO || l->some[x->block] != NO;
-	return false;
+	return told(store) && told(load) && (once || all) && (st->numbered || st->scattered) && store->kind == K_ST && load->kind == K_LD;
 }
 
 /* Does a lane store to where it loads from, as well? */
@@ -511,7 +509,8 @@ static bool exchange(struct look *l, const struct access *x, const struct access
 		return false;
 	if (l->space == SPACE_SHARED && st->known && ld->known && st->at.named && ld->at.named && st->at.var != ld->at.var)
 		return false;
-	return !(st->places && ld->places) || s_places_meet(l, st, ld, false) || s_places_meet(l, st, ld, true);
+	/* that places of lanes do not meet with one number of those that are not known says nothing */
+	return true;
 }
 
 static bool gather(struct look *l, u32 pc, u32 block, void *with)

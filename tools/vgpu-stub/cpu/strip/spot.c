@@ -239,6 +239,7 @@ static bool is_address(const struct look *l, u32 at)
 struct sum { s64 k; bool named, dynamic, open; };
 
 #define DYNAMIC (NOWHERE - 1)
+#define IN_CONSTANTS (1ull << 48)       /* pointers that lie in constant memory, by where they do */
 
 static u64 variable_of(const struct look *l, struct sum a, s64 more)
 {
@@ -403,6 +404,8 @@ u64 s_pointer_of(struct look *l, u32 o, u32 steps)
 		return pointer_of_several(l, o);
 	if (!in || in->kind == K_LDPARAM)
 		return in ? o : NOWHERE;
+	if (in->kind == K_LD && in->space == SPACE_CONST && !l->loops && in->o[4] != OPND_NONE && (in->o[4] & OPND_CONST) && s_val(l->c, in->o[4], 1).known)
+		return IN_CONSTANTS + s_val(l->c, in->o[4], 1).k + (u64)in->imm;
 	if (!adds_to_pointer(in))
 		return NOWHERE;
 	user = l->user;
