@@ -25,7 +25,7 @@
  */
 #include "spot.h"
 
-#define MOST_GLOBAL 64u        /* blocks of a kernel whose global memory is looked at */
+#define MOST_GLOBAL 64u        /* blocks of a kernel whose global memory is looked at for AVX-512; for AVX2 MOST_IN_LOOP */
 #define MOST_SEVERAL (1u << 20) /* the same, for what registers of several definitions come of; beyond that it is not known */
 #define MOST_STEPS (1u << 22)  /* instructions that are walked over for all stores; beyond that no load is looked for */
 
@@ -185,6 +185,12 @@ static bool own_place(struct look *l, const struct access *st, const struct acce
 	       st->at.vague == x->at.vague && !far_of(&st->at, &x->at) && store->size * store->vec == load->size * load->vec;
 }
 
+/* Does the load, by x, go round a loop that the store is outside of, in which nobody looks at others? To have them meet at the store is less then. */
+static bool goes_round(const struct look *l, const struct access *st, const struct access *x)
+{
+	return l->space == SPACE_GLOBAL && !l->joined[x->block] && l->c->s->b[x->block].depth > l->c->s->b[st->block].depth;
+}
+
 /*
  * Global memory by one pointer. In step are volatile accesses and such, by lanes' numbers, where no lane can wait for another; and where lanes look at each other in
  * each round of a loop, what a leader does to what all have read, or read next.
@@ -198,11 +204,11 @@ static bool global_told(struct look *l, const struct access *st, const struct ac
 	if (l->loops)
 		return false;
 	/* the address is one register, but is it another number in each lane? */
-	if (l->joined[st->block] && l->joined[x->block] && st->some && !x->some && l->each[x->block])
+	if (l->joined[st->block] && (l->joined[x->block] || goes_round(l, st, x)) && (store->guard != OPND_NONE || !l->each[st->block]) && !x->some && l->each[x->block])
 		return !own_place(l, st, x) || !((st->places && x->places) || (x->known && by_number(&x->at) && !x->at.first));
 	if (own_place(l, st, x))
 		return false;
-	return told(store) && told(load) && (once || all) && (st->numbered || st->scattered) && store->kind == K_ST && load->kind == K_LD;
+	return told(store) && told(load) && (once || all) && (st->numbered || st->scattered) && store->kind == K_ST && load->kind != K_ATOM;
 }
 
 /* Does a lane store to where it loads from, as well? */
@@ -303,6 +309,8 @@ static bool covers(struct look *l, const struct access *st, const struct access 
 {
 	const struct spot *s = &st->at, *t = &x->at;
 
+	if (l->space == SPACE_GLOBAL && !elsewhere(l, st, x) && l->c->code[st->pc].kind == K_ST && global_told(l, st, x))
+		return true;
 	/* all of them, both times: what some fill beside the others' part, a tile's rim, is beside it */
 	if (l->c->code[st->pc].kind != K_ST || st->some || x->some || by_some(l, x->block))
 		return false;
@@ -385,7 +393,11 @@ static bool behind_store(struct look *l, u32 pc, u32 block, void *with)
 		if (all->st[k].known && all->st[k].at.var == x->at.var && all->st[k].at.step == x->at.step && all->st[k].at.k == x->at.k && !all->st[k].at.vague && !x->at.vague &&
 		    between(st->pc, all->st[k].pc, pc))
 			return false;
-	l->c->whole[pc] = l->any = true;
+	l->any = true;
+	if (goes_round(l, st, x) && l->c->code[st->pc].kind == K_ST && l->c->code[st->pc].guard == OPND_NONE)
+		l->c->whole[st->pc] = true;
+	else
+		l->c->whole[pc] = true;
 	return false;
 }
 
@@ -594,6 +606,18 @@ static bool fences(struct look *l, u32 n)
 	return true;
 }
 
+/* Is anything stored and looked at by one pointer, or by numbers? */
+static bool any_pair(const struct look *l, u32 n)
+{
+	u32 i, k;
+
+	for (i = 0; i < n; i++)
+		for (k = 0; writes(l, &l->c->code[l->of[i].pc]) && k < n; k++)
+			if (k != i && (!elsewhere(l, &l->of[i], &l->of[k]) || (l->of[i].places && l->of[k].places)))
+				return true;
+	return false;
+}
+
 /* Looks at one kind of memory. false: no memory */
 static bool look(struct look *l)
 {
@@ -606,7 +630,7 @@ static bool look(struct look *l)
 		all.n += writes(l, &c->code[i]);
 		n += (reads(&c->code[i]) || c->code[i].kind == K_ST) && here(l, &c->code[i]);
 	}
-	if (!all.n || (l->space != SPACE_SHARED && s->nb > MOST_GLOBAL))
+	if (!all.n || (l->space != SPACE_SHARED && s->nb > (l->loops ? MOST_GLOBAL : MOST_IN_LOOP)))
 		return true;
 	all.st = pool_alloc(&c->mem, all.n * sizeof(*all.st));
 	l->of = pool_alloc(&c->mem, n * sizeof(*l->of));
@@ -628,6 +652,8 @@ static bool look(struct look *l)
 			if (in_view(l, b) || l->of[n - 1].places || told(in))
 				all.st[all.n++] = l->of[n - 1];
 		}
+	if (l->space != SPACE_SHARED && !any_pair(l, n))
+		return true;
 	for (b = 0; b < s->nb && (l->space != SPACE_SHARED || l->fenced); b++)
 		by_some(l, b);
 	if (l->fenced && !fences(l, n))

@@ -134,20 +134,21 @@ static bool spot_plus(struct look *l, u32 o, u32 steps, struct spot *a)
 	return true;
 }
 
-/* tid & -32 is the first of the warp; a mask that a warp's numbers fit in may have them begin anew, which is no nearer */
+/* tid & -32 is the first of the warp; a mask that a warp's numbers fit in may have them begin anew, which is no nearer. So are 4 * tid & -128 and 4 * tid & 124, as nvcc has it. */
 static bool spot_masked(const struct look *l, u32 by, struct spot *a)
 {
 	struct sval v = s_val(l->c, by, 0);
-	u32 m = (u32)v.k;
+	u32 m = (u32)v.k, times = a->step > 1 && !(a->step & (a->step - 1)) && !a->k ? (u32)__builtin_ctzll((u64)a->step) : 0;
 
-	if (by == OPND_NONE || !(by & OPND_CONST) || !v.known || a->named || a->first || a->vague || a->fixed)
+	if (by == OPND_NONE || !(by & OPND_CONST) || !v.known || a->named || a->first || a->vague || a->fixed || times > 16)
 		return false;
+	m = (u32)((s32)m >> times);
 	if (!(m & (m + 1)) && m >= 31) {
-		a->lane = a->step == 1 && m == 31;
+		a->lane = a->step == 1ll << times && m == 31;
 		return !a->rows[0] && !a->rows[1];
 	}
 	m |= ~1023u;    /* threads along x */
-	if ((~m & (~m + 1)) || ~m > 31 || a->step != 1 || a->rows[0] || a->rows[1] || a->k)
+	if ((~m & (~m + 1)) || ~m > 31 || a->step != 1ll << times || a->rows[0] || a->rows[1] || a->k)
 		return false;
 	a->step = 0;
 	return a->first = true;
