@@ -185,7 +185,7 @@ static bool own_place(struct look *l, const struct access *st, const struct acce
 	       st->at.vague == x->at.vague && !far_of(&st->at, &x->at) && store->size * store->vec == load->size * load->vec;
 }
 
-/* Does the load, by x, go round a loop that the store is outside of, in which nobody looks at others? To have them meet at the store is less then. */
+/* Does the load, by x, go round a loop that the store is outside of, in which nobody looks at others? */
 static bool goes_round(const struct look *l, const struct access *st, const struct access *x)
 {
 	return l->space == SPACE_GLOBAL && !l->joined[x->block] && l->c->s->b[x->block].depth > l->c->s->b[st->block].depth;
@@ -208,7 +208,7 @@ static bool global_told(struct look *l, const struct access *st, const struct ac
 		return !own_place(l, st, x) || !((st->places && x->places) || (x->known && by_number(&x->at) && !x->at.first));
 	if (own_place(l, st, x))
 		return false;
-	return told(store) && told(load) && (once || all) && (st->numbered || st->scattered) && store->kind == K_ST && load->kind != K_ATOM;
+	return told(store) && told(load) && (once || all) && (st->numbered || st->scattered || !l->c->s->b[st->block].depth) && store->kind == K_ST && load->kind != K_ATOM;
 }
 
 /* Does a lane store to where it loads from, as well? */
@@ -257,6 +257,12 @@ static bool own_and_others(const struct look *l, const struct access *st, const 
 /* Do lanes store by their numbers in ways that say nothing here, and does the load look at one place for all of them, or at one of each that is known? */
 static bool somewhere(const struct access *st, const struct access *x) { return st->numbered && x->known && !x->at.first && (!by_number(&x->at) || !x->at.vague); }
 
+/* Outside of loops, by AVX2's strips, to be in step costs little. */
+static bool once(const struct look *l, const struct access *st, const struct access *x)
+{
+	return !l->c->s->b[st->block].depth && !l->c->s->b[x->block].depth && l->c->fn->m->e->lanes != &lanes_avx512;
+}
+
 /* Does the load, by x, look at what another lane stores by st? past: that does not come to the store. */
 static bool sees(struct look *l, const struct access *st, const struct access *x, bool past)
 {
@@ -276,7 +282,8 @@ static bool sees(struct look *l, const struct access *st, const struct access *x
 	if (store->kind == K_ATOM && st->base != NOWHERE && st->base == x->base)
 		return !(st->known && x->known && by_number(s) && same_steps(s, t) && !far) && (load->kind != K_ATOM || (load->o[0] != OPND_NONE && load->sub != store->sub));
 	if (!st->known)
-		return (st->some && past) || (!st->some && (somewhere(st, x) || (st->scattered && x->numbered && !changes(l, load))));
+		return (st->some && past) || (!st->some && (somewhere(st, x) || (st->scattered && x->numbered && (!changes(l, load) || once(l, st, x))) ||
+							    (once(l, st, x) && st->numbered && x->numbered && !own_place(l, st, x))));
 	if (same_place(store, load) && s_is_own(l, load->o[4]))
 		return false;
 	if (x->known && s->named && t->named && s->var != t->var)
@@ -314,6 +321,8 @@ static bool covers(struct look *l, const struct access *st, const struct access 
 	/* all of them, both times: what some fill beside the others' part, a tile's rim, is beside it */
 	if (l->c->code[st->pc].kind != K_ST || st->some || x->some || by_some(l, x->block))
 		return false;
+	if (l->space == SPACE_SHARED && once(l, st, x) && !(st->known && x->known) && st->numbered && x->numbered && !elsewhere(l, st, x) && !own_place(l, st, x))
+		return true;
 	return s_places_meet(l, st, x, false) || (l->space == SPACE_SHARED && !elsewhere(l, st, x) && st->known && x->known && by_number(s) && by_number(t) && !s->first && !t->first && !same_steps(s, t));
 }
 
@@ -393,11 +402,7 @@ static bool behind_store(struct look *l, u32 pc, u32 block, void *with)
 		if (all->st[k].known && all->st[k].at.var == x->at.var && all->st[k].at.step == x->at.step && all->st[k].at.k == x->at.k && !all->st[k].at.vague && !x->at.vague &&
 		    between(st->pc, all->st[k].pc, pc))
 			return false;
-	l->any = true;
-	if (goes_round(l, st, x) && l->c->code[st->pc].kind == K_ST && l->c->code[st->pc].guard == OPND_NONE)
-		l->c->whole[st->pc] = true;
-	else
-		l->c->whole[pc] = true;
+	l->c->whole[pc] = l->any = true;
 	return false;
 }
 
@@ -440,7 +445,8 @@ static bool overwrites(struct look *l, const struct access *x, const struct acce
 	if (store->kind == K_ATOM && st->base != NOWHERE && st->base == x->base)
 		return !(st->known && x->known && by_number(s) && same_steps(s, t) && !far);
 	if (!st->known)
-		return all && (somewhere(st, x) || (st->scattered && x->numbered && !changes(l, load)));
+		return all && (somewhere(st, x) || (st->scattered && x->numbered && (!changes(l, load) || once(l, st, x))) ||
+			       (once(l, st, x) && st->numbered && x->numbered && !own_place(l, st, x)));
 	/* a leader's word, looked at by all before */
 	if (!by_number(s) || s->first)
 		return !all && x->known && !by_number(t) && !s->vague && !t->vague && s->fixed == t->fixed && s->var == t->var && !far;

@@ -407,6 +407,9 @@ u64 s_pointer_of(struct look *l, u32 o, u32 steps)
 		return in ? o : NOWHERE;
 	if (in->kind == K_LD && in->space == SPACE_CONST && !l->loops && in->o[4] != OPND_NONE && (in->o[4] & OPND_CONST) && s_val(l->c, in->o[4], 1).known)
 		return IN_CONSTANTS + s_val(l->c, in->o[4], 1).k + (u64)in->imm;
+	/* who has loaded it once goes by it from there on */
+	if ((in->kind == K_LD || in->kind == K_SHFL) && !l->loops && !(o & OPND_CONST) && l->def[o] < l->c->n)
+		return o;
 	if (!adds_to_pointer(in))
 		return NOWHERE;
 	user = l->user;
