@@ -84,6 +84,9 @@ __global__ void k(unsigned *o)
 	unsigned r, s;
 	asm volatile("{ .reg .u32 t; mov.u32 t, %lanemask_lt;" /* %tid */
 		     " add.u32 %0, t, %2; mov.u32 %1, " LANE "; }" : "=r"(r), "=r"(s) : "r"(1u));
+	/* a statement without operands, where % stands for itself, and a name of one letter */
+	asm volatile("{ .reg .pred %top, %t;");
+	asm volatile("setp.ne.u32 %top, %0, 32; mov.pred %t, %top; @!%t add.u32 %0, %0, 7; }" : "+r"(s));
 	const char *q = R"x(asm("%laneid"))x", *p = "\"%smid";
 	o[threadIdx.x] = q[5] == '%' && q[6] == 'l' && p[2] == 's' ? r + s : 0;
 }
@@ -93,13 +96,13 @@ int main()
 	cudaMalloc(&d, 128);
 	k<<<1, 32>>>(d);
 	cudaMemcpy(o, d, 128, cudaMemcpyDeviceToHost);
-	return o[0] != 1 || o[31] != 0x8000001f || __LINE__ != 16;
+	return o[0] != 1 || o[31] != 0x8000001f || __LINE__ != 19;
 }
 CU
 cc -Wall -Wextra -Werror -arch=sm_75 -o "$dir/percent" "$dir/percent.cu" && timeout 60 "$V/vgpu" run --private --cc 7.5 -- "$dir/percent" >"$dir/out" 2>&1 && ok "%laneid in a statement of assembly" ||
 	fail "%laneid: $(tail -n 4 "$dir/out")"
 sed -i 's/o\[0\] != 1/o[0] != one/' "$dir/percent.cu"
-cc -arch=sm_75 -c -o "$dir/bad.o" "$dir/percent.cu" && fail "percent.cu without 'one'" || { grep -q "percent.cu:16:.*'one'" "$dir/out" && ! grep -q 'escape' "$dir/out" && ok "whose errors are those that are left"; } ||
+cc -arch=sm_75 -c -o "$dir/bad.o" "$dir/percent.cu" && fail "percent.cu without 'one'" || { grep -q "percent.cu:19:.*'one'" "$dir/out" && ! grep -q 'escape' "$dir/out" && ok "whose errors are those that are left"; } ||
 	fail "errors of percent.cu: $(head -n 4 "$dir/out")"
 # what a Makefile's $(CFLAGS) hands on; and what NVIDIA's curand.h, cufft.h ask of cuda_runtime.h, in C too
 echo '#ifndef __CUDA_ARCH__

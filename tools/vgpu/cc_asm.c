@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * vgpu cc: a register's name behind one % in a statement of assembly, asm("mov.u32 %0, %laneid;"), which nvcc takes and clang refuses. cc.c calls this for
- * preprocessed text once clang has refused it; two letters behind a % are no operand of clang's, so nothing that it takes is touched.
+ * preprocessed text once clang has refused it; a letter behind a % is an operand of clang's if a number or a name in brackets follows, so nothing that it takes is touched.
+ * In a statement that has no operands % stands for itself.
  */
 #define _GNU_SOURCE
 #include "cc.h"
@@ -73,6 +74,14 @@ static const char *first_string(const char *p)
 	return *p == '"' ? p : NULL;
 }
 
+/* Behind all strings of a statement, from the first on, and what the preprocessor left between them: is it over, without operands? */
+static int has_no_operands(const char *p)
+{
+	while (*p == '"')
+		p = to_word(behind(p));
+	return *p == ')';
+}
+
 static void put_doubled(const char *p, const char *end, FILE *out, int *changed)
 {
 	for (; p < end; p++) {
@@ -81,7 +90,7 @@ static void put_doubled(const char *p, const char *end, FILE *out, int *changed)
 			continue;
 		if (p[1] == '%') {
 			fputc(*++p, out);
-		} else if (isalpha((unsigned char)p[1]) && (isalpha((unsigned char)p[2]) || p[2] == '_')) {
+		} else if (isalpha((unsigned char)p[1]) && !isdigit((unsigned char)p[2]) && p[2] != '[') {
 			fputc('%', out);
 			*changed = 1;
 		}
@@ -103,6 +112,10 @@ static void rewrite(const char *text, FILE *out, int *changed)
 			if (is_one_of(p, n, names) && first_string(next)) {
 				const char *s = first_string(next);
 
+				if (has_no_operands(s)) {
+					fwrite(p, 1, (size_t)(next - p), out);
+					continue;
+				}
 				fwrite(p, 1, (size_t)(s - p), out);
 				for (next = s; *next == '"'; next = to_word(s)) {
 					fwrite(s, 1, (size_t)(next - s), out);

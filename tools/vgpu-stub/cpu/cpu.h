@@ -372,7 +372,8 @@ _Noreturn void fault_raise(u32 status, int lane, u64 addr, const char *what);
 void mem_ld(struct tstate *ts, const struct insn *in, u32 m);
 void mem_ldparam(struct tstate *ts, const struct insn *in, u32 m);
 void mem_st(struct tstate *ts, const struct insn *in, u32 m);
-void mem_atom(struct tstate *ts, const struct insn *in, u32 m);
+u32 mem_addresses(struct tstate *ts, const struct insn *in, u32 m, u64 *addr);  /* of the lanes of m, checked */
+void mem_atom(struct tstate *ts, const struct insn *in, u32 m);         /* atoms.c */
 void mem_reduce(const struct insn *in, u64 a, u64 v);    /* as by one lane, in global memory */
 void mem_describe(struct tstate *ts);
 u32 mem_copy(struct engine *e, void *dst, const void *src, size_t bytes);

@@ -711,6 +711,26 @@ static void find_joined(struct look *l)
 		}
 }
 
+/*
+ * Numbers that all lanes of a warp take from one counter in global memory are numbers in a row, in the order of lanes (Capellini's and others' tasks for a warp): one
+ * strip's would have other warps' between them. For AVX2: the other code does all lanes of a warp one behind the other.
+ */
+static void tickets(struct look *l)
+{
+	const struct jit_src *s = l->c->s;
+	struct scomp *c = l->c;
+	u32 b, i;
+
+	for (b = 0; b < s->nb && s->nb <= MOST_IN_LOOP; b++)
+		for (i = s->b[b].start; i < s->b[b].end; i++) {
+			const struct insn *in = &c->code[i];
+
+			if (in->kind == K_ATOM && in->space == SPACE_GLOBAL && in->guard == OPND_NONE && in->o[0] != OPND_NONE && in->size >= 4 && in->sub != ATOM_CAS &&
+			    in->sub != ATOM_EXCH && !type_is_float(in->type) && in->o[4] != OPND_NONE && !s_is_own(l, in->o[4]) && l->each[b] && !by_some(l, b))
+				c->whole[i] = true;
+		}
+}
+
 bool s_neighbours(struct scomp *c, const u32 *def, u8 *seen, u32 *stack)
 {
 	const struct jit_src *s = c->s;
@@ -730,6 +750,8 @@ bool s_neighbours(struct scomp *c, const u32 *def, u8 *seen, u32 *stack)
 	find_joined(&l);
 	for (b = 0; b < s->nb && s->nb <= MOST_IN_LOOP; b++)
 		find_each(&l, b);
+	if (c->fn->m->e->lanes != &lanes_avx512)
+		tickets(&l);
 	l.space = SPACE_SHARED;
 	l.loops = true;
 	if (!look(&l))

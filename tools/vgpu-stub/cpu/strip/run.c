@@ -226,7 +226,7 @@ bool s_together(const struct insn *in)
 		return false;
 	switch ((enum kind)in->kind) {
 	case K_SHFL: case K_VOTE: case K_MATCH: case K_REDUX: case K_WARPSYNC: case K_ACTIVEMASK: case K_TENSOR: case K_GEN:
-	case K_LD: case K_ST: case K_NOP: case K_MEMBAR:
+	case K_LD: case K_ST: case K_ATOM: case K_NOP: case K_MEMBAR:
 		return true;
 	default:
 		return false;
