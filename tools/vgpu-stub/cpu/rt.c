@@ -31,7 +31,6 @@
 #define SLICE (1 << 18)         /* budget of a block's turn, about a millisecond or two */
 #define COOP_SLICE (1 << 14)    /* blocks of these wait for each other: short turns */
 #define TURN_TICKS 60000u       /* clock ticks of a turn of short blocks: long beside taking the lock, which the others want too */
-#define ROW_TICKS 10000u        /* of a row of them */
 #define ROW 16u                 /* blocks that code runs before it asks whether to go on */
 #define INLINE_BUDGET (1 << 15) /* of a block that launch() runs in place */
 #define INLINE_TICKS (1u << 17) /* of all of them together: what a hand-over to another thread may cost */
@@ -151,10 +150,10 @@ static u64 chunk(const struct engine *e, const struct grid *g, u64 left)
 	return n ? n : 1;
 }
 
-/* How many blocks code may start behind one by itself: some microseconds, if they take as long as others did. */
+/* How many blocks code may start behind one by itself: as many as a turn has, if they take as long as others did. To begin anew costs a third of a short one. */
 static u32 row(const struct grid *g)
 {
-	u64 n = g->est ? ROW_TICKS / g->est : 1;
+	u64 n = g->est ? TURN_TICKS / g->est : 1;
 
 	return n > ROW ? ROW - 1 : n ? (u32)n - 1 : 0;
 }
