@@ -700,9 +700,10 @@ void cfg_finish(struct comp *c)
 	compare_at_branch(&g);
 	guards_for_branches(&g);
 	split_conditions(&g);
+	i = 0;
 	do
 		order_blocks(&g);
-	while (rounds_turn(&g));
+	while (rounds_turn(&g, i++));
 	if (rounds_meet(&g))
 		order_blocks(&g);
 	leaders_later(&g);

@@ -61,8 +61,8 @@ void compare_at_branch(struct cfg *g);
 void guards_for_branches(struct cfg *g);
 /* conditions.c: behind them */
 void split_conditions(struct cfg *g);
-/* latch.c: behind order, which is made anew if they say so; the first as often as it does */
-bool rounds_turn(struct cfg *g);
+/* latch.c: behind order, which is made anew if they say so; the first as often as it does, and has done `turns` times */
+bool rounds_turn(struct cfg *g, u32 turns);
 bool rounds_meet(struct cfg *g);
 void rounds_end(struct cfg *g);
 /* later.c: behind that */

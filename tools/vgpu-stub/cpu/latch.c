@@ -38,6 +38,7 @@
 #define MOST_BLOCKS 8192u
 #define MOST_WORK (1u << 24)    /* blocks looked at */
 #define MOST_PASSES 64u
+#define MOST_TURNS 16u          /* of a function's loops */
 #define MOST_COPIED 256u        /* instructions between a loop's beginning and where its lanes meet */
 
 enum { IN_LOOP = 1, BEHIND = 2, SEEN = 4 };
@@ -322,7 +323,7 @@ static u32 between(struct latch *l, u32 h, u32 m, u32 n)
 
 			if (s == m || (l->mark[s] & BEHIND))
 				continue;
-			if (!l->mark[s])
+			if (!(l->mark[s] & IN_LOOP))
 				return 0;
 			l->mark[s] |= BEHIND;
 			list[count++] = s;
@@ -353,7 +354,7 @@ static void turn(struct latch *l, u32 h, u32 n, u32 count)
 		for (k = 0; k < count; k++)
 			cfg_redirect(g, copy[list[i]], list[k], copy[list[k]]);
 	for (i = l->first[h]; i < l->first[h + 1]; i++)
-		if (!l->mark[l->pred[i]])
+		if (!(l->mark[l->pred[i]] & IN_LOOP))
 			cfg_redirect(g, l->pred[i], h, copy[h]);
 }
 
@@ -404,7 +405,7 @@ static bool latch_begin(struct latch *l)
 	return postdominators(l);
 }
 
-bool rounds_turn(struct cfg *g)
+bool rounds_turn(struct cfg *g, u32 turns)
 {
 	struct latch l = { .g = g, .cap = g->nb, .nb = g->nb };
 	u32 i, k, n, count, outer = 0;
@@ -423,7 +424,7 @@ bool rounds_turn(struct cfg *g)
 		any = b->nsucc == 2 && outer && least > outer - 1;
 		outer = outer && outer - 1 < least ? outer : least + 1;
 	}
-	if (!any || g->nb > MOST_BLOCKS || !latch_begin(&l))
+	if (!any || turns == MOST_TURNS || g->nb > MOST_BLOCKS || !latch_begin(&l))
 		return false;
 	for (i = g->left + 1; i < g->nb && l.work < MOST_WORK; i++) {
 		u32 h = g->order[i];

@@ -185,7 +185,7 @@ static bool own_place(struct look *l, const struct access *st, const struct acce
 	       st->at.vague == x->at.vague && !far_of(&st->at, &x->at) && store->size * store->vec == load->size * load->vec;
 }
 
-/* Does the load, by x, go round a loop that the store is outside of, in which nobody looks at others? */
+/* Does the load, by x, go round a loop within that of the store, in which nobody looks at others? */
 static bool goes_round(const struct look *l, const struct access *st, const struct access *x)
 {
 	return l->space == SPACE_GLOBAL && !l->joined[x->block] && l->c->s->b[x->block].depth > l->c->s->b[st->block].depth;
@@ -198,7 +198,7 @@ static bool goes_round(const struct look *l, const struct access *st, const stru
 static bool global_told(struct look *l, const struct access *st, const struct access *x)
 {
 	const struct insn *store = &l->c->code[st->pc], *load = &l->c->code[x->pc];
-	bool once = !l->c->s->b[st->block].depth && !l->c->s->b[x->block].depth;
+	bool straight = !l->c->s->b[st->block].depth && !l->c->s->b[x->block].depth;
 	bool all = l->each[st->block] && l->each[x->block] && store->guard == OPND_NONE && load->guard == OPND_NONE;
 
 	if (l->loops)
@@ -208,7 +208,7 @@ static bool global_told(struct look *l, const struct access *st, const struct ac
 		return !own_place(l, st, x) || !((st->places && x->places) || (x->known && by_number(&x->at) && !x->at.first));
 	if (own_place(l, st, x))
 		return false;
-	return told(store) && told(load) && (once || all) && (st->numbered || st->scattered || !l->c->s->b[st->block].depth) && store->kind == K_ST && load->kind != K_ATOM;
+	return told(store) && told(load) && (straight || all) && (st->numbered || st->scattered || !l->c->s->b[st->block].depth) && store->kind == K_ST && load->kind != K_ATOM;
 }
 
 /* Does a lane store to where it loads from, as well? */
