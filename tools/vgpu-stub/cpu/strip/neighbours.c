@@ -31,8 +31,8 @@
 
 enum { YES = 1, NO = 2 };
 
-/* Marks in `in` what lanes come to from block b, itself too, without looking at each other and not through block x. */
-static void spread(struct look *l, u32 b, u32 x, u8 *in)
+/* Marks in `in` what lanes come to from block b, itself too, among blocks h to e and not through block x; wait: nor past where they look at each other. */
+static void flow(struct look *l, u32 b, u32 x, u32 h, u32 e, bool wait, u8 *in)
 {
 	const struct jit_src *s = l->c->s;
 	u32 n = 0, i;
@@ -44,34 +44,15 @@ static void spread(struct look *l, u32 b, u32 x, u8 *in)
 	for (l->stack[n++] = b; n;) {
 		const struct jblock *at = &s->b[l->stack[--n]];
 
-		for (i = 0; !l->stops[at - s->b] && i < at->nsucc; i++)
-			if (at->succ[i] != x && !in[at->succ[i]]) {
+		for (i = 0; !(wait && l->stops[at - s->b]) && i < at->nsucc; i++)
+			if (at->succ[i] != x && at->succ[i] >= h && at->succ[i] <= e && !in[at->succ[i]]) {
 				in[at->succ[i]] = 1;
 				l->stack[n++] = at->succ[i];
 			}
 	}
 }
 
-/* The same within a round of the loop of blocks h to e, looks or not. */
-static void spread_in(struct look *l, u32 b, u32 h, u32 e, u8 *in)
-{
-	const struct jit_src *s = l->c->s;
-	u32 n = 0, i;
-
-	memset(in, 0, s->nb);
-	if (b == h)
-		return;
-	in[b] = 1;
-	for (l->stack[n++] = b; n;) {
-		const struct jblock *at = &s->b[l->stack[--n]];
-
-		for (i = 0; i < at->nsucc; i++)
-			if (at->succ[i] > h && at->succ[i] <= e && !in[at->succ[i]]) {
-				in[at->succ[i]] = 1;
-				l->stack[n++] = at->succ[i];
-			}
-	}
-}
+static void spread(struct look *l, u32 b, u32 x, u8 *in) { flow(l, b, x, 0, l->c->s->nb, true, in); }
 
 /* past: the blocks that lanes come to that take the other way, where one way of a branch at which lanes part leads to block b. Are there any? */
 static bool passed(struct look *l, u32 b)
@@ -135,8 +116,8 @@ static void find_each(struct look *l, u32 b)
 
 			if (other < h || other > e)
 				continue;
-			spread_in(l, s->b[p].succ[k], h, e, l->seen);
-			spread_in(l, other, h, e, l->other);
+			flow(l, s->b[p].succ[k], h, h, e, false, l->seen);
+			flow(l, other, h, h, e, false, l->other);
 			if (l->seen[b] && !l->other[b])
 				l->each[b] = 0;
 		}
